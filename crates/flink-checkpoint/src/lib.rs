@@ -1,0 +1,1 @@
+//! Reads every on-disk format of Apache Flink that names files.

@@ -1,0 +1,1 @@
+//! Reads S3 notifications, listings and bucket configuration.

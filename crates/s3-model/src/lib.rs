@@ -1,0 +1,1 @@
+//! A model of versioned S3 buckets in memory.

@@ -1,0 +1,1 @@
+//! The ports of Stayput on the AWS SDK.

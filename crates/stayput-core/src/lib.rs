@@ -1,0 +1,1 @@
+//! Decides which deleted objects a Flink checkpoint still needs.

@@ -1,0 +1,3 @@
+//! The AWS Lambda of Stayput.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! The core of Stayput for the browser.

@@ -1,0 +1,3 @@
+//! Every build, check and demo step.
+
+fn main() {}
