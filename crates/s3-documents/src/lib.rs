@@ -1,1 +1,28 @@
-//! Reads S3 notifications, listings and bucket configuration.
+//! Reads what S3 says about objects: notifications in every envelope, listings, and the configuration
+//! of a bucket. Bytes go in, values come out.
+//!
+//! Nothing here does I/O, reads a clock or knows an SDK. No input makes it panic, and nothing is
+//! allocated for a length or count that the input only claims. Every time is in milliseconds since the
+//! Unix epoch, UTC; every size is in bytes; every key is the literal key, decoded once by the rule of
+//! its source.
+//!
+//! | module | reads |
+//! | --- | --- |
+//! | [`notification`] | S3 events: direct, through SQS, SNS, both, and EventBridge |
+//! | [`listing`] | `aws s3api list-object-versions` and `list-objects-v2` |
+//! | [`lifecycle`] | `aws s3api get-bucket-lifecycle-configuration` |
+//! | [`bucket`] | `aws s3api get-bucket-versioning`, and a bucket's settings in one document |
+//! | [`encoding`] | the two encodings of keys: form and percent |
+#![warn(missing_docs)]
+
+pub mod bucket;
+pub mod encoding;
+mod error;
+pub mod lifecycle;
+pub mod listing;
+pub mod notification;
+mod timestamp;
+mod tolerant;
+
+pub use error::{DocumentError, Place, Problem};
+pub use timestamp::parse_timestamp;
