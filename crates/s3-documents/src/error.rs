@@ -31,7 +31,7 @@ pub enum Place {
     Call,
     /// The body of one message, without its queue.
     Body,
-    /// A document of another kind, with the name of the AWS command that prints it.
+    /// A document of another kind, named for people, mostly with the AWS command that prints it.
     Document(&'static str),
 }
 
@@ -134,9 +134,9 @@ pub enum Problem {
         /// The ARN.
         arn: String,
     },
-    /// A configuration says two things, or one that S3 doesn't know.
+    /// The document says two things at once, one that S3 doesn't know, or it is of another kind.
     #[error("{what}")]
-    Configuration {
+    Unusable {
         /// The rule or field, and what is wrong with it.
         what: String,
     },
@@ -186,9 +186,7 @@ impl DocumentError {
                  dead-letter queue or on-failure destination, if it has one"
             }
             Place::Body => "Nothing in it was judged, and reading it again gives the same answer",
-            Place::Document(_) => {
-                "Nothing of it was used; fetch it again with that command and give it unchanged"
-            }
+            Place::Document(_) => "Nothing of it was used; give the whole document, unchanged",
         }
     }
 }
@@ -199,7 +197,7 @@ impl fmt::Display for DocumentError {
             Place::Message { number, id } => write!(f, "message {number} ({id})")?,
             Place::Call => f.write_str("the event")?,
             Place::Body => f.write_str("the message body")?,
-            Place::Document(name) => write!(f, "the output of `{name}`")?,
+            Place::Document(name) => f.write_str(name)?,
         }
         if let Some(record) = self.record {
             write!(f, ", record {record}")?;

@@ -16,6 +16,7 @@
 #![warn(missing_docs)]
 
 pub mod bucket;
+mod document;
 pub mod encoding;
 mod error;
 pub mod lifecycle;

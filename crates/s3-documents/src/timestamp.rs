@@ -1,6 +1,6 @@
 //! Times as S3 writes them in JSON: RFC 3339, with or without fractions of a second.
 
-use serde::de::{self, Deserializer, Visitor};
+use serde::de::{self, Deserialize, Deserializer, Visitor};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
@@ -17,17 +17,25 @@ pub fn parse_timestamp(text: &str) -> Option<i64> {
 
 /// For `#[serde(deserialize_with)]`: a required time.
 pub(crate) fn required<'de, D: Deserializer<'de>>(from: D) -> Result<i64, D::Error> {
-    from.deserialize_str(Time)
+    Time::deserialize(from).map(|Time(at)| at)
 }
 
-/// For `#[serde(default, deserialize_with)]`: a time that may be missing, but not be something else.
+/// For `#[serde(default, deserialize_with)]`: a time that may be missing or null, but not something else.
 pub(crate) fn optional<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i64>, D::Error> {
-    from.deserialize_str(Time).map(Some)
+    Ok(Option::deserialize(from)?.map(|Time(at)| at))
 }
 
-struct Time;
+struct Time(i64);
 
-impl Visitor<'_> for Time {
+impl<'de> Deserialize<'de> for Time {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_str(Read).map(Time)
+    }
+}
+
+struct Read;
+
+impl Visitor<'_> for Read {
     type Value = i64;
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

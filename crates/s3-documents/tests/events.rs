@@ -439,3 +439,59 @@ fn names_of_other_stores_are_taken() {
         [only_deletion("s3-object-removed-delete-marker-created.json")]
     );
 }
+
+#[test]
+fn every_message_of_the_stories_is_read() {
+    let stories: PathBuf = [
+        env!("CARGO_MANIFEST_DIR"),
+        "..",
+        "..",
+        "tests",
+        "corpus",
+        "stories",
+    ]
+    .iter()
+    .collect();
+    let (mut messages, mut deletions, mut lifecycle, mut created) = (0, 0, 0, 0);
+    for story in std::fs::read_dir(stories).unwrap() {
+        let story = story.unwrap();
+        if !story.file_type().unwrap().is_dir() {
+            continue;
+        }
+        for file in std::fs::read_dir(story.path()).unwrap() {
+            let path = file.unwrap().path();
+            if path.extension().is_none_or(|ending| ending != "jsonl") {
+                continue;
+            }
+            for (number, line) in std::fs::read_to_string(&path).unwrap().lines().enumerate() {
+                let records = parse_body(line.as_bytes())
+                    .unwrap_or_else(|e| panic!("{}, line {}: {e}", path.display(), number + 1));
+                messages += 1;
+                for record in records {
+                    match record {
+                        Record::Deleted(deleted) => {
+                            assert_ne!(deleted.what, Deletion::Unspecified);
+                            assert!(
+                                deleted.event_time.is_some() && deleted.sequencer.is_some(),
+                                "{deleted:?}"
+                            );
+                            deletions += 1;
+                            lifecycle += usize::from(deleted.agent == Agent::Lifecycle);
+                        }
+                        Record::Created(_) => created += 1,
+                        Record::TestEvent => {}
+                        Record::Other(other) => assert!(other.is_known(), "{other:?}"),
+                    }
+                }
+            }
+        }
+    }
+    assert!(
+        messages >= 1_300 && deletions >= 1_200,
+        "{messages} messages, {deletions} deletions"
+    );
+    assert!(
+        lifecycle >= 100 && created >= 40,
+        "{lifecycle} by rules, {created} created"
+    );
+}
