@@ -4,10 +4,19 @@
 //! `s3-documents`; ports and their calls live in `stayput-guard`.
 #![warn(missing_docs)]
 
+pub mod catalogue;
 pub mod cause;
+pub mod class;
+pub mod extent;
 pub mod layout;
+pub mod lifecycle_rules;
 pub mod location;
+pub mod loss;
+pub mod reference_index;
+pub mod report;
 pub mod restoring;
 pub mod root;
+pub mod snapshot;
 pub mod timestamp;
+pub mod verdict;
 pub mod version;

@@ -47,9 +47,20 @@ pub struct Source {
 }
 
 impl Permit {
-    pub(crate) fn granted(location: ObjectLocation, source: Source, rule: Option<String>, storage_class: Option<String>) -> Self {
+    pub(crate) fn granted(
+        location: ObjectLocation,
+        source: Source,
+        rule: Option<String>,
+        storage_class: Option<String>,
+    ) -> Self {
         let copy_number = source.restored_before.saturating_add(1);
-        Self { location, source, copy_number, rule, storage_class }
+        Self {
+            location,
+            source,
+            copy_number,
+            rule,
+            storage_class,
+        }
     }
 
     /// A person asked for this copy by name; no verdict stands behind it.
@@ -87,7 +98,10 @@ impl Permit {
         let mut all = vec![
             (copy_metadata::COUNT, self.copy_number.to_string()),
             (copy_metadata::SOURCE_VERSION, self.source.version.to_string()),
-            (copy_metadata::SOURCE_LAST_MODIFIED, self.source.first_written.to_string()),
+            (
+                copy_metadata::SOURCE_LAST_MODIFIED,
+                self.source.first_written.to_string(),
+            ),
         ];
         if let Some(rule) = &self.rule {
             all.push((copy_metadata::RULE, rule.clone()));

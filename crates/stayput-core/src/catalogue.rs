@@ -1,0 +1,399 @@
+//! All snapshots under all roots that were found, and who refers to what.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::class::{Class, Group, Moment, class_of_savepoint, forms_a_group};
+use crate::extent::Extent;
+use crate::layout::{self, METADATA_FILE, Place};
+use crate::location::ObjectLocation;
+use crate::reference_index::{IndexFull, ObjectNo, ReferenceIndex, SnapshotNo};
+use crate::snapshot::{Contents, JobDirectory, Snapshot, SnapshotKind};
+use crate::timestamp::Timestamp;
+
+/// A snapshot's place in the catalogue; stays valid until the snapshot is removed or read again.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct SnapshotId(u32);
+
+/// What is known of one job directory besides its snapshots.
+#[derive(Clone, Debug, Default)]
+pub struct JobRecord {
+    /// Its snapshots.
+    pub snapshots: Vec<SnapshotId>,
+    /// Ids of `chk-M/` directories without `_metadata` at the last listing.
+    pub unfinished: Vec<u64>,
+    /// When it was last listed; `None`: never to its end.
+    pub listed_at: Option<Timestamp>,
+}
+
+/// All snapshots that were found.
+#[derive(Default)]
+pub struct Catalogue {
+    snapshots: BTreeMap<SnapshotId, Snapshot>,
+    by_metadata: BTreeMap<ObjectLocation, SnapshotId>,
+    jobs: BTreeMap<JobDirectory, JobRecord>,
+    /// The references of those that were read.
+    pub index: ReferenceIndex,
+    next: u32,
+}
+
+/// How a snapshot names a key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Naming {
+    /// The key is its `_metadata`.
+    ItsMetadata,
+    /// A handle names the object.
+    Exact {
+        /// In the snapshot's own directory.
+        exclusive: bool,
+    },
+    /// A handle names a directory above it (tag 17): file merging.
+    Directory,
+    /// Nobody names the key, but a relative handle names an object of this file name in a place where none ever was (FLINK-39964).
+    ByName {
+        /// The object that the handle means.
+        means: ObjectNo,
+    },
+    /// ForSt's live database of a job whose head is older than the file: no `_metadata` names it yet.
+    LiveDatabase,
+}
+
+impl Naming {
+    /// Directory references and live databases count only where neither Flink nor nobody known deleted the key:
+    /// TaskManagers delete such files while the directory is still named.
+    pub fn counts_against_flink(self) -> bool {
+        matches!(self, Self::ItsMetadata | Self::Exact { .. } | Self::ByName { .. })
+    }
+}
+
+/// A snapshot that names a key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Referral {
+    /// Which one.
+    pub snapshot: SnapshotId,
+    /// How.
+    pub naming: Naming,
+}
+
+impl Catalogue {
+    /// An empty catalogue.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a snapshot, in place of the one with the same `_metadata` key, if any.
+    pub fn insert(&mut self, snapshot: Snapshot) -> SnapshotId {
+        self.remove(&snapshot.metadata);
+        let id = SnapshotId(self.next);
+        self.next = self.next.wrapping_add(1);
+        self.by_metadata.insert(snapshot.metadata.clone(), id);
+        self.jobs
+            .entry(snapshot.job.clone())
+            .or_default()
+            .snapshots
+            .push(id);
+        self.snapshots.insert(id, snapshot);
+        id
+    }
+
+    /// Enters exact references of a snapshot that was read to its end; the number goes into its [`Facts`](crate::snapshot::Facts).
+    pub fn enter_references<'r>(
+        &mut self,
+        references: impl IntoIterator<Item = (&'r ObjectLocation, Extent)>,
+    ) -> Result<SnapshotNo, IndexFull> {
+        self.index.add(references)
+    }
+
+    /// Forgets the snapshot with this `_metadata` key.
+    pub fn remove(&mut self, metadata: &ObjectLocation) {
+        let Some(id) = self.by_metadata.remove(metadata) else {
+            return;
+        };
+        if let Some(old) = self.snapshots.remove(&id) {
+            if let Contents::Read(facts) = &old.contents {
+                self.index.remove(facts.references);
+            }
+            if let Some(job) = self.jobs.get_mut(&old.job) {
+                job.snapshots.retain(|s| *s != id);
+            }
+        }
+    }
+
+    /// The snapshot with this number.
+    pub fn get(&self, id: SnapshotId) -> Option<&Snapshot> {
+        self.snapshots.get(&id)
+    }
+
+    /// The snapshot with this number, to note that it was hidden, pinned or seen again.
+    pub fn get_mut(&mut self, id: SnapshotId) -> Option<&mut Snapshot> {
+        self.snapshots.get_mut(&id)
+    }
+
+    /// The snapshot whose `_metadata` lies here.
+    pub fn at(&self, metadata: &ObjectLocation) -> Option<SnapshotId> {
+        self.by_metadata.get(metadata).copied()
+    }
+
+    /// All snapshots.
+    pub fn iter(&self) -> impl Iterator<Item = (SnapshotId, &Snapshot)> {
+        self.snapshots.iter().map(|(id, s)| (*id, s))
+    }
+
+    /// All job directories.
+    pub fn jobs(&self) -> impl Iterator<Item = (&JobDirectory, &JobRecord)> {
+        self.jobs.iter()
+    }
+
+    /// What is known of a job directory.
+    pub fn job(&self, job: &JobDirectory) -> Option<&JobRecord> {
+        self.jobs.get(job)
+    }
+
+    /// The record of a job directory, made if it is new.
+    pub fn job_mut(&mut self, job: &JobDirectory) -> &mut JobRecord {
+        self.jobs.entry(job.clone()).or_default()
+    }
+
+    /// The oldest listing that a statement over all jobs rests on; `None` if one was never listed to its end, or there are none.
+    pub fn oldest_listing(&self) -> Option<Timestamp> {
+        self.jobs.values().map(|j| j.listed_at).min().flatten()
+    }
+
+    /// Everybody who names a key. `plain_key` is the key with entropy taken out.
+    pub fn namings(&self, location: &ObjectLocation, plain_key: &str) -> Vec<Referral> {
+        let mut found = Vec::new();
+        if plain_key.ends_with(METADATA_FILE)
+            && let Some(snapshot) = self.at(location)
+        {
+            found.push(Referral {
+                snapshot,
+                naming: Naming::ItsMetadata,
+            });
+        }
+        if let Some(object) = self.index.find(location) {
+            for (snapshot, s) in self.iter() {
+                if s.facts().is_some_and(|f| self.index.names(f.references, object)) {
+                    let exclusive = s.owns(location.bucket(), plain_key);
+                    found.push(Referral {
+                        snapshot,
+                        naming: Naming::Exact { exclusive },
+                    });
+                }
+            }
+        }
+        let live_database = layout::is_forst_database(plain_key);
+        let job = Place::of(plain_key).job();
+        for (snapshot, s) in self.iter() {
+            if found.iter().any(|n| n.snapshot == snapshot) {
+                continue;
+            }
+            let Some(facts) = s.facts() else { continue };
+            if facts.directories.iter().any(|d| is_below(location, plain_key, d)) {
+                found.push(Referral {
+                    snapshot,
+                    naming: Naming::Directory,
+                });
+            } else if live_database
+                && matches!(s.kind, SnapshotKind::Checkpoint { .. })
+                && s.job.bucket == location.bucket()
+                && job == Some(s.job.prefix.as_str())
+            {
+                found.push(Referral {
+                    snapshot,
+                    naming: Naming::LiveDatabase,
+                });
+            }
+        }
+        if found.is_empty() {
+            self.by_name(location, &mut found);
+        }
+        found
+    }
+
+    fn by_name(&self, location: &ObjectLocation, found: &mut Vec<Referral>) {
+        for means in self.index.find_by_name(location.file_name()) {
+            let there = self.index.location(means);
+            for (snapshot, s) in self.iter() {
+                let named = s.facts().is_some_and(|f| self.index.names(f.references, means));
+                if named && s.directory() == there.directory() && s.metadata.bucket() == there.bucket() {
+                    found.push(Referral {
+                        snapshot,
+                        naming: Naming::ByName { means },
+                    });
+                }
+            }
+        }
+    }
+
+    /// Snapshots that can't be read and that could name this key: in whose directory it lies, or whose partial reading
+    /// names it, or whose job directory it lies in, unless a readable newer head stands beside them.
+    pub fn unreadable_near(&self, location: &ObjectLocation, plain_key: &str) -> Vec<SnapshotId> {
+        let job = Place::of(plain_key).job();
+        self.iter()
+            .filter(|(_, s)| {
+                let Contents::Unreadable { names_at_least, .. } = &s.contents else {
+                    return false;
+                };
+                let near = s.metadata == *location
+                    || s.owns(location.bucket(), plain_key)
+                    || names_at_least.contains(location)
+                    || (s.job.bucket == location.bucket() && job == Some(s.job.prefix.as_str()));
+                near && !self.readable_newer_head_beside(s)
+            })
+            .map(|(id, _)| id)
+            .collect()
+    }
+
+    fn readable_newer_head_beside(&self, unreadable: &Snapshot) -> bool {
+        self.jobs
+            .get(&unreadable.job)
+            .into_iter()
+            .flat_map(|j| &j.snapshots)
+            .filter_map(|id| self.get(*id))
+            .any(|s| {
+                forms_a_group(s)
+                    && s.hidden.is_none()
+                    && s.written >= unreadable.written
+                    && s.directory_id() > unreadable.directory_id()
+            })
+    }
+
+    /// The class of a snapshot at a moment. Unreadable checkpoints count as heads by age, since nobody can know better.
+    pub fn class(&self, id: SnapshotId, moment: Moment, dormant_after: Duration) -> Class {
+        let Some(snapshot) = self.get(id) else {
+            return Class::Spare;
+        };
+        if snapshot.kind == SnapshotKind::Savepoint || !forms_a_group(snapshot) {
+            return class_of_savepoint(snapshot, moment, dormant_after);
+        }
+        let (group, subject) = self.group(id, snapshot);
+        group.class(subject, moment, dormant_after)
+    }
+
+    /// The group of a checkpoint and its place in it.
+    fn group<'c>(&'c self, id: SnapshotId, snapshot: &'c Snapshot) -> (Group<'c>, usize) {
+        let record = self.jobs.get(&snapshot.job);
+        let mut members = Vec::new();
+        let mut claimed = Vec::new();
+        let mut unreadable = Vec::new();
+        let mut subject = 0;
+        for other in record.map(|r| r.snapshots.as_slice()).unwrap_or_default() {
+            let Some(s) = self.get(*other) else { continue };
+            if *other == id {
+                subject = members.len();
+            }
+            if forms_a_group(s) {
+                if s.facts().map(|f| &f.operators) == snapshot.facts().map(|f| &f.operators) {
+                    // Whether somebody claimed it matters only for those that Flink hid soon after writing.
+                    claimed.push(s.hidden.is_some() && self.claimed_by(*other).is_some());
+                    members.push(s);
+                }
+            } else if matches!(s.kind, SnapshotKind::Checkpoint { .. }) {
+                unreadable.push(s);
+            }
+        }
+        let unfinished = record.map(|r| r.unfinished.as_slice()).unwrap_or_default();
+        (
+            Group {
+                members,
+                claimed,
+                unfinished,
+                unreadable,
+            },
+            subject,
+        )
+    }
+
+    /// The heads of the group of a checkpoint now: for people, and to say when ids and times disagree.
+    pub fn heads_beside(&self, id: SnapshotId, now: Timestamp) -> (Option<SnapshotId>, Option<SnapshotId>) {
+        let Some(snapshot) = self.get(id).filter(|s| forms_a_group(s)) else {
+            return (None, None);
+        };
+        let (group, subject) = self.group(id, snapshot);
+        let heads = group.heads(Moment::Of(now), subject);
+        let of = |n: Option<usize>| n.and_then(|n| self.at(&group.members[n].metadata));
+        (of(heads.by_id), of(heads.by_time))
+    }
+
+    /// The checkpoint of another job directory, written later, that took this snapshot over: it names a file that this one
+    /// names in its own job directory, or carries one of its keyed backend ids.
+    ///
+    /// Only checkpoints claim: a savepoint never deletes anything. And the job that a savepoint was taken from carries
+    /// its backend ids without having claimed it (the directory name holds the job id's first six digits).
+    pub fn claimed_by(&self, id: SnapshotId) -> Option<SnapshotId> {
+        let snapshot = self.get(id)?;
+        let facts = snapshot.facts()?;
+        self.iter()
+            .filter(|(_, other)| {
+                other.job != snapshot.job
+                    && other.written > snapshot.written
+                    && matches!(other.kind, SnapshotKind::Checkpoint { .. })
+            })
+            .find(|(_, other)| {
+                let Some(theirs) = other.facts() else { return false };
+                let same_backend = !taken_from(snapshot, &other.job)
+                    && theirs
+                        .backends
+                        .iter()
+                        .any(|b| facts.backends.binary_search(b).is_ok());
+                same_backend
+                    || self
+                        .index
+                        .shared_by(facts.references, theirs.references)
+                        .into_iter()
+                        .any(|object| {
+                            let location = self.index.location(object);
+                            location.bucket() == snapshot.job.bucket
+                                && location.key().starts_with(&snapshot.job.prefix)
+                        })
+            })
+            .map(|(id, _)| id)
+    }
+
+    /// A snapshot elsewhere that is newer, has the same operators and a higher id: the job may have moved there.
+    pub fn moved_to(&self, id: SnapshotId) -> Option<SnapshotId> {
+        let snapshot = self.get(id)?;
+        let facts = snapshot.facts()?;
+        self.iter()
+            .find(|(_, other)| {
+                other.job != snapshot.job
+                    && other.hidden.is_none()
+                    && other.written > snapshot.written
+                    && other.facts().is_some_and(|f| {
+                        f.operators == facts.operators && f.checkpoint_id > facts.checkpoint_id
+                    })
+            })
+            .map(|(id, _)| id)
+    }
+
+    /// Whether another visible snapshot names the object exactly.
+    pub fn named_by_another_visible(&self, id: SnapshotId, object: ObjectNo) -> bool {
+        self.iter().any(|(other, s)| {
+            other != id
+                && s.hidden.is_none()
+                && s.facts().is_some_and(|f| self.index.names(f.references, object))
+        })
+    }
+}
+
+/// Whether a savepoint's directory name says that it was taken from the job of this directory.
+fn taken_from(savepoint: &Snapshot, job: &JobDirectory) -> bool {
+    let last = |prefix: &str| {
+        prefix
+            .trim_end_matches('/')
+            .rsplit('/')
+            .next()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let job_id = last(&job.prefix);
+    last(savepoint.directory())
+        .strip_prefix("savepoint-")
+        .and_then(|rest| rest.split('-').next().map(str::to_owned))
+        .is_some_and(|start| !start.is_empty() && layout::is_job_id(&job_id) && job_id.starts_with(&start))
+}
+
+fn is_below(location: &ObjectLocation, plain_key: &str, directory: &ObjectLocation) -> bool {
+    location.bucket() == directory.bucket()
+        && (location.key().starts_with(directory.key()) || plain_key.starts_with(directory.key()))
+}

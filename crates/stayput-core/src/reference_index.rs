@@ -1,0 +1,463 @@
+//! Which objects many snapshots name, in little memory.
+//!
+//! Directories are interned, file names kept as 16 bytes where they are UUIDs, and what a snapshot names is a
+//! compressed bitmap of object numbers: checkpoints of one job share most of them.
+
+use std::collections::HashMap;
+use std::hash::BuildHasher;
+
+use hashbrown::HashTable;
+use roaring::RoaringBitmap;
+
+use crate::extent::Extent;
+use crate::location::ObjectLocation;
+
+/// The number of a snapshot in the index; never given twice.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct SnapshotNo(u32);
+
+/// The number of an object in the index.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ObjectNo(u32);
+
+/// The references of many snapshots.
+#[derive(Default)]
+pub struct ReferenceIndex {
+    directories: Directories,
+    objects: Chunked,
+    /// Object numbers by the hash of the file name alone, so that a name is found in whatever directory it lies.
+    by_name: HashTable<u32>,
+    hasher: std::hash::RandomState,
+    other_names: Vec<Box<str>>,
+    /// Extents beyond the first, where handles disagree about one object.
+    more_extents: HashMap<u32, Vec<Extent>>,
+    snapshots: HashMap<SnapshotNo, RoaringBitmap>,
+    next_snapshot: u32,
+}
+
+/// The index holds 2^31 objects or directories and takes no more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "more than 2^31 distinct objects or directories are referenced: split the roots over several Stayputs"
+)]
+pub struct IndexFull;
+
+#[derive(Clone, Copy)]
+struct Object {
+    name: [u8; 16],
+    /// Bit 31: the name is a number of `other_names` instead of a UUID.
+    directory: u32,
+    extent: [u32; 2],
+}
+
+const OTHER_NAME: u32 = 1 << 31;
+
+/// Objects in chunks, so that growth never copies or doubles.
+#[derive(Default)]
+struct Chunked {
+    chunks: Vec<Vec<Object>>,
+    len: u32,
+}
+
+const CHUNK: usize = 1 << 14;
+
+impl Chunked {
+    fn push(&mut self, object: Object) -> u32 {
+        if (self.len as usize).is_multiple_of(CHUNK) {
+            // The first chunk grows as it is filled: most indexes are small.
+            let chunk = if self.chunks.is_empty() {
+                Vec::new()
+            } else {
+                Vec::with_capacity(CHUNK)
+            };
+            self.chunks.push(chunk);
+        }
+        if let Some(chunk) = self.chunks.last_mut() {
+            chunk.push(object);
+        }
+        self.len += 1;
+        self.len - 1
+    }
+
+    fn get(&self, number: u32) -> &Object {
+        let number = number as usize;
+        &self.chunks[number / CHUNK][number % CHUNK]
+    }
+}
+
+#[derive(Default)]
+struct Directories {
+    texts: Vec<(Box<str>, Box<str>)>,
+    numbers: HashMap<(Box<str>, Box<str>), u32>,
+    last: Option<u32>,
+}
+
+impl Directories {
+    fn find(&self, bucket: &str, directory: &str) -> Option<u32> {
+        // References of one snapshot come in runs from one directory.
+        if let Some(last) = self.last {
+            let (b, d) = &self.texts[last as usize];
+            if **b == *bucket && **d == *directory {
+                return Some(last);
+            }
+        }
+        self.numbers
+            .get(&(Box::from(bucket), Box::from(directory)))
+            .copied()
+    }
+
+    fn intern(&mut self, bucket: &str, directory: &str) -> Result<u32, IndexFull> {
+        let number = match self.find(bucket, directory) {
+            Some(number) => number,
+            None => {
+                let number = u32::try_from(self.texts.len())
+                    .ok()
+                    .filter(|n| *n < OTHER_NAME)
+                    .ok_or(IndexFull)?;
+                let text: (Box<str>, Box<str>) = (Box::from(bucket), Box::from(directory));
+                self.texts.push(text.clone());
+                self.numbers.insert(text, number);
+                number
+            }
+        };
+        self.last = Some(number);
+        Ok(number)
+    }
+}
+
+impl ReferenceIndex {
+    /// An empty index.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a snapshot with everything that it names exactly, and gives it a number.
+    pub fn add<'r>(
+        &mut self,
+        references: impl IntoIterator<Item = (&'r ObjectLocation, Extent)>,
+    ) -> Result<SnapshotNo, IndexFull> {
+        let mut named = RoaringBitmap::new();
+        for (location, extent) in references {
+            named.insert(self.intern(location, extent)?);
+        }
+        named.optimize();
+        let number = SnapshotNo(self.next_snapshot);
+        self.next_snapshot = self.next_snapshot.checked_add(1).ok_or(IndexFull)?;
+        self.snapshots.insert(number, named);
+        Ok(number)
+    }
+
+    /// Forgets a snapshot. Objects that nobody names any more go when [`Self::compact`] is called.
+    pub fn remove(&mut self, snapshot: SnapshotNo) {
+        self.snapshots.remove(&snapshot);
+    }
+
+    /// Drops objects that no snapshot names, if they are more than half of all. Object numbers change then.
+    pub fn compact(&mut self) -> Result<(), IndexFull> {
+        let mut live = RoaringBitmap::new();
+        for named in self.snapshots.values() {
+            live |= named;
+        }
+        if live.len().saturating_mul(2) >= u64::from(self.objects.len) {
+            return Ok(());
+        }
+        let mut fresh = Self {
+            next_snapshot: self.next_snapshot,
+            ..Self::default()
+        };
+        let mut snapshots: Vec<_> = self.snapshots.iter().collect();
+        snapshots.sort_by_key(|(number, _)| **number);
+        for (number, named) in snapshots {
+            let mut moved = RoaringBitmap::new();
+            for object in named {
+                let location = self.location(ObjectNo(object));
+                for extent in self.extents(ObjectNo(object)) {
+                    moved.insert(fresh.intern(&location, extent)?);
+                }
+            }
+            moved.optimize();
+            fresh.snapshots.insert(*number, moved);
+        }
+        *self = fresh;
+        Ok(())
+    }
+
+    /// How many distinct objects are held, named or not.
+    pub fn objects(&self) -> usize {
+        self.objects.len as usize
+    }
+
+    /// The object at a location, if any snapshot ever named it.
+    pub fn find(&self, location: &ObjectLocation) -> Option<ObjectNo> {
+        let (directory, file) = split(location.key());
+        let directory = self.directories.find(location.bucket(), directory)?;
+        let hash = self.hasher.hash_one(file);
+        self.by_name
+            .find(hash, |n| {
+                self.objects.get(*n).directory & !OTHER_NAME == directory && self.has_name(*n, file)
+            })
+            .map(|n| ObjectNo(*n))
+    }
+
+    /// All objects with this file name, in whatever directory.
+    pub fn find_by_name(&self, file: &str) -> Vec<ObjectNo> {
+        let hash = self.hasher.hash_one(file);
+        self.by_name
+            .iter_hash(hash)
+            .filter(|n| self.has_name(**n, file))
+            .map(|n| ObjectNo(*n))
+            .collect()
+    }
+
+    /// Whether the snapshot names the object exactly.
+    pub fn names(&self, snapshot: SnapshotNo, object: ObjectNo) -> bool {
+        self.snapshots
+            .get(&snapshot)
+            .is_some_and(|named| named.contains(object.0))
+    }
+
+    /// Everything that the snapshot names exactly.
+    pub fn objects_of(&self, snapshot: SnapshotNo) -> impl Iterator<Item = ObjectNo> + '_ {
+        self.snapshots.get(&snapshot).into_iter().flatten().map(ObjectNo)
+    }
+
+    /// What both snapshots name.
+    pub fn shared_by(&self, a: SnapshotNo, b: SnapshotNo) -> Vec<ObjectNo> {
+        match (self.snapshots.get(&a), self.snapshots.get(&b)) {
+            (Some(a), Some(b)) => (a & b).into_iter().map(ObjectNo).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Where an object lies.
+    pub fn location(&self, object: ObjectNo) -> ObjectLocation {
+        let stored = self.objects.get(object.0);
+        let (bucket, directory) = &self.directories.texts[(stored.directory & !OTHER_NAME) as usize];
+        let mut key = String::from(&**directory);
+        if stored.directory & OTHER_NAME == 0 {
+            push_uuid(&mut key, stored.name);
+        } else {
+            key.push_str(self.other_name(stored));
+        }
+        ObjectLocation::new(&**bucket, key)
+    }
+
+    /// All lengths that handles ask of the object; at least one.
+    pub fn extents(&self, object: ObjectNo) -> Vec<Extent> {
+        let first = unpack(self.objects.get(object.0).extent);
+        std::iter::once(first)
+            .chain(self.more_extents.get(&object.0).into_iter().flatten().copied())
+            .collect()
+    }
+
+    fn other_name(&self, stored: &Object) -> &str {
+        let [a, b, c, d, ..] = stored.name;
+        &self.other_names[u32::from_be_bytes([a, b, c, d]) as usize]
+    }
+
+    fn has_name(&self, number: u32, file: &str) -> bool {
+        let stored = self.objects.get(number);
+        if stored.directory & OTHER_NAME == 0 {
+            uuid_bytes(file) == Some(stored.name)
+        } else {
+            self.other_name(stored) == file
+        }
+    }
+
+    fn intern(&mut self, location: &ObjectLocation, extent: Extent) -> Result<u32, IndexFull> {
+        let (directory, file) = split(location.key());
+        let directory = self.directories.intern(location.bucket(), directory)?;
+        let hash = self.hasher.hash_one(file);
+        let found = self
+            .by_name
+            .find(hash, |n| {
+                self.objects.get(*n).directory & !OTHER_NAME == directory && self.has_name(*n, file)
+            })
+            .copied();
+        if let Some(number) = found {
+            if unpack(self.objects.get(number).extent) != extent {
+                let more = self.more_extents.entry(number).or_default();
+                if !more.contains(&extent) {
+                    more.push(extent);
+                }
+            }
+            return Ok(number);
+        }
+        if self.objects.len >= OTHER_NAME {
+            return Err(IndexFull);
+        }
+        let (name, flag) = match uuid_bytes(file) {
+            Some(name) => (name, 0),
+            None => {
+                let at = u32::try_from(self.other_names.len()).map_err(|_| IndexFull)?;
+                self.other_names.push(Box::from(file));
+                let mut name = [0; 16];
+                name[..4].copy_from_slice(&at.to_be_bytes());
+                (name, OTHER_NAME)
+            }
+        };
+        let number = self.objects.push(Object {
+            name,
+            directory: directory | flag,
+            extent: pack(extent),
+        });
+        let Self {
+            by_name,
+            objects,
+            other_names,
+            hasher,
+            ..
+        } = self;
+        by_name.insert_unique(hash, number, |n| {
+            let stored = objects.get(*n);
+            if stored.directory & OTHER_NAME == 0 {
+                let mut text = String::with_capacity(36);
+                push_uuid(&mut text, stored.name);
+                hasher.hash_one(text.as_str())
+            } else {
+                let [a, b, c, d, ..] = stored.name;
+                hasher.hash_one(&*other_names[u32::from_be_bytes([a, b, c, d]) as usize])
+            }
+        });
+        Ok(number)
+    }
+}
+
+fn pack(extent: Extent) -> [u32; 2] {
+    let bits = extent.packed();
+    let high = u32::try_from(bits >> 32).unwrap_or(u32::MAX);
+    let low = u32::try_from(bits & u64::from(u32::MAX)).unwrap_or(u32::MAX);
+    [high, low]
+}
+
+fn unpack([high, low]: [u32; 2]) -> Extent {
+    Extent::unpacked(u64::from(high) << 32 | u64::from(low))
+}
+
+fn split(key: &str) -> (&str, &str) {
+    key.split_at(key.rfind('/').map_or(0, |at| at + 1))
+}
+
+const HEX: &[u8; 16] = b"0123456789abcdef";
+const DASHES: [usize; 4] = [8, 13, 18, 23];
+
+/// The 16 bytes of a UUID in its canonical text form (lower case), so that text and bytes are inverses; `None` for any other name.
+fn uuid_bytes(name: &str) -> Option<[u8; 16]> {
+    let text = name.as_bytes();
+    if text.len() != 36 {
+        return None;
+    }
+    let mut bytes = [0; 16];
+    let mut digits = 0;
+    for (at, c) in text.iter().enumerate() {
+        if DASHES.contains(&at) {
+            if *c != b'-' {
+                return None;
+            }
+            continue;
+        }
+        let digit = match c {
+            b'0'..=b'9' => c - b'0',
+            b'a'..=b'f' => c - b'a' + 10,
+            _ => return None,
+        };
+        bytes[digits / 2] = bytes[digits / 2] << 4 | digit;
+        digits += 1;
+    }
+    Some(bytes)
+}
+
+fn push_uuid(text: &mut String, bytes: [u8; 16]) {
+    for (at, byte) in bytes.into_iter().enumerate() {
+        if matches!(at, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        text.push(HEX[usize::from(byte >> 4)].into());
+        text.push(HEX[usize::from(byte & 15)].into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(key: &str) -> ObjectLocation {
+        ObjectLocation::new("b", key)
+    }
+
+    const UUID: &str = "048639c5-3829-4f26-872e-f96c0c7bc7fc";
+
+    #[test]
+    fn a_snapshot_names_what_was_added_and_nothing_else() {
+        let mut index = ReferenceIndex::new();
+        let (file, odd) = (at(&format!("cp/j/shared/{UUID}")), at("cp/j/shared/odd name"));
+        let one = index
+            .add([(&file, Extent::Exact(3)), (&odd, Extent::Unknown)])
+            .unwrap();
+        let two = index.add([(&file, Extent::Exact(3))]).unwrap();
+        let found = index.find(&file).unwrap();
+        assert!(index.names(one, found) && index.names(two, found));
+        assert!(index.names(one, index.find(&odd).unwrap()) && !index.names(two, index.find(&odd).unwrap()));
+        assert_eq!(index.location(found), file);
+        assert_eq!(
+            index.find(&at("cp/j/shared/048639C5-3829-4f26-872e-f96c0c7bc7fc")),
+            None,
+            "case matters in keys"
+        );
+        assert_eq!(index.find(&ObjectLocation::new("other", file.key())), None);
+        assert_eq!(index.shared_by(one, two), [found]);
+    }
+
+    #[test]
+    fn a_name_is_found_in_every_directory() {
+        let mut index = ReferenceIndex::new();
+        let (a, b) = (at(&format!("x/{UUID}")), at(&format!("y/{UUID}")));
+        index
+            .add([(&a, Extent::Exact(1)), (&b, Extent::Exact(1))])
+            .unwrap();
+        let mut found: Vec<_> = index
+            .find_by_name(UUID)
+            .into_iter()
+            .map(|o| index.location(o))
+            .collect();
+        found.sort();
+        assert_eq!(found, [a, b]);
+    }
+
+    #[test]
+    fn handles_that_disagree_are_all_kept() {
+        let mut index = ReferenceIndex::new();
+        let file = at("cp/merged");
+        index
+            .add([
+                (&file, Extent::AtLeast(10)),
+                (&file, Extent::AtLeast(70)),
+                (&file, Extent::AtLeast(10)),
+            ])
+            .unwrap();
+        assert_eq!(
+            index.extents(index.find(&file).unwrap()),
+            [Extent::AtLeast(10), Extent::AtLeast(70)]
+        );
+    }
+
+    #[test]
+    fn compacting_drops_what_nobody_names_and_keeps_the_rest() {
+        let mut index = ReferenceIndex::new();
+        let all: Vec<_> = (0..100).map(|n| at(&format!("cp/{n}"))).collect();
+        let old = index.add(all.iter().map(|l| (l, Extent::Exact(1)))).unwrap();
+        let new = index
+            .add(all[90..].iter().map(|l| (l, Extent::Exact(1))))
+            .unwrap();
+        index.remove(old);
+        index.compact().unwrap();
+        assert_eq!(index.objects(), 10);
+        assert!(index.names(new, index.find(&all[95]).unwrap()));
+        assert_eq!(index.find(&all[3]), None);
+        assert_ne!(
+            index.add([(&all[3], Extent::Unknown)]).unwrap(),
+            old,
+            "numbers aren't given twice"
+        );
+    }
+}

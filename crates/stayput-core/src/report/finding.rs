@@ -1,0 +1,411 @@
+//! The closed list of findings: what each means, how bad it is, whether a retry helps, what to do next.
+
+use serde::Serialize;
+
+use crate::timestamp::Timestamp;
+
+/// How bad a finding is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Good to know.
+    Notice,
+    /// Somebody should look in the coming days.
+    Warning,
+    /// State is at risk: somebody must act before the deadline.
+    Urgent,
+    /// State is gone.
+    Lost,
+}
+
+/// What was found. The text of a code is stable: programs match on it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FindingCode {
+    /// Flink's own role deleted shared files that a snapshot still names.
+    FlinkDeletedNeeded,
+    /// Nobody known deleted files that a snapshot still names.
+    DeletedNeeded,
+    /// Flink began to discard a checkpoint and stopped: `_metadata` stands, private files are gone.
+    DiscardCutShort,
+    /// A snapshot was deleted as a whole, which looks like intent.
+    DeletedAsAWhole,
+    /// `_metadata` was hidden, by Flink or nobody known, while files of the snapshot stand.
+    MetadataHidden,
+    /// A lifecycle rule took files of a forgotten snapshot.
+    DormantExpired,
+    /// A snapshot can't be read, so deletions near it can't be judged.
+    CannotJudge,
+    /// A new run writes in the directory of an old one; what it destroyed stays away.
+    DirectoryReused,
+    /// A visible object doesn't have the length that the snapshot's handles say.
+    Overwritten,
+    /// Objects that a snapshot names have neither version nor marker: never uploaded, or purged with their markers.
+    NeverThere,
+    /// A rule takes the same key again.
+    RepeatOffence,
+    /// Not restored any more: the rule has taken this file of a forgotten snapshot for the third time.
+    Held,
+    /// The bucket's rules would take the copies again within seven days.
+    RuleTakesCopies,
+    /// The bucket never had versioning: what is deleted is gone.
+    UnversionedBucket,
+    /// Versioning is suspended: old versions exist, but a copy would replace the `null` version.
+    VersioningSuspended,
+    /// The versions of a needed object were purged.
+    PurgedVersion,
+    /// No version of a needed object has a length that fits its handles.
+    NoVersionFits,
+    /// `_metadata` stays hidden, since an object that it names is lost.
+    ReferenceLost,
+    /// The version to copy is in an archive class.
+    Archived,
+    /// The version to copy is longer than one request can copy.
+    TooLargeToCopy,
+    /// The root says `protect = "report"`: this would have been restored.
+    ReportOnly,
+    /// Restoring waits for the end of a pause.
+    Paused,
+    /// Restoring waits: the day's budget is spent.
+    BudgetSpent,
+    /// A snapshot's relative handles name objects that were never there; they lie elsewhere under the same names (FLINK-39964).
+    CopyIntoPlace,
+    /// Two checkpoints of one directory claim to be the newest, one by id and one by time.
+    IdsRestarted,
+}
+
+impl FindingCode {
+    /// All codes, for documentation and tests.
+    pub const ALL: [Self; 25] = [
+        Self::FlinkDeletedNeeded,
+        Self::DeletedNeeded,
+        Self::DiscardCutShort,
+        Self::DeletedAsAWhole,
+        Self::MetadataHidden,
+        Self::DormantExpired,
+        Self::CannotJudge,
+        Self::DirectoryReused,
+        Self::Overwritten,
+        Self::NeverThere,
+        Self::RepeatOffence,
+        Self::Held,
+        Self::RuleTakesCopies,
+        Self::UnversionedBucket,
+        Self::VersioningSuspended,
+        Self::PurgedVersion,
+        Self::NoVersionFits,
+        Self::ReferenceLost,
+        Self::Archived,
+        Self::TooLargeToCopy,
+        Self::ReportOnly,
+        Self::Paused,
+        Self::BudgetSpent,
+        Self::CopyIntoPlace,
+        Self::IdsRestarted,
+    ];
+
+    /// The stable text, as in every JSON document.
+    pub fn text(self) -> &'static str {
+        self.explanation().0
+    }
+
+    /// How bad it is.
+    pub fn severity(self) -> Severity {
+        self.explanation().1
+    }
+
+    /// What it means, in one sentence without the names.
+    pub fn meaning(self) -> &'static str {
+        self.explanation().2
+    }
+
+    /// What to do next.
+    pub fn next_step(self) -> &'static str {
+        self.explanation().3
+    }
+
+    /// Whether the restore of the job succeeds later by itself: the state is being put back, or waits only for time.
+    pub fn retry_helps(self) -> bool {
+        matches!(
+            self,
+            Self::FlinkDeletedNeeded
+                | Self::DeletedNeeded
+                | Self::RepeatOffence
+                | Self::RuleTakesCopies
+                | Self::Paused
+                | Self::BudgetSpent
+                | Self::IdsRestarted
+        )
+    }
+
+    fn explanation(self) -> (&'static str, Severity, &'static str, &'static str) {
+        use Severity::{Lost, Notice, Urgent, Warning};
+        match self {
+            Self::FlinkDeletedNeeded => (
+                "flink_deleted_needed",
+                Warning,
+                "Flink's own role deleted shared files that this snapshot still names.",
+                "Find out which job did it: two jobs in one directory, or a left-over of a restore in CLAIM mode.",
+            ),
+            Self::DeletedNeeded => (
+                "deleted_needed",
+                Warning,
+                "Files that this snapshot still names were deleted, and nobody knows by whom.",
+                "Send S3 notifications straight to SQS and list Flink's roles under flink.principals: then the role is known.",
+            ),
+            Self::DiscardCutShort => (
+                "discard_cut_short",
+                Warning,
+                "Flink began to discard this checkpoint and stopped: _metadata stands, private files are gone.",
+                "If a job must be restored from it, put the files back with the undo command; otherwise delete its _metadata.",
+            ),
+            Self::DeletedAsAWhole => (
+                "deleted_as_a_whole",
+                Urgent,
+                "This snapshot was deleted as a whole, which looks like intent, so nothing was put back.",
+                "If nobody meant it, put it back with the undo command before the deadline.",
+            ),
+            Self::MetadataHidden => (
+                "metadata_hidden",
+                Urgent,
+                "The _metadata of this snapshot was deleted while files of it stand; without it no job can be restored from here.",
+                "If the snapshot is still wanted, put _metadata back with the undo command before the deadline.",
+            ),
+            Self::DormantExpired => (
+                "dormant_expired",
+                Urgent,
+                "A lifecycle rule took files of a snapshot that nobody has used for a long time.",
+                "If it is still wanted, put the files back before the deadline and exclude its prefix from the rule.",
+            ),
+            Self::CannotJudge => (
+                "cannot_judge",
+                Urgent,
+                "This snapshot can't be read, so nobody can tell whether it needs what was deleted.",
+                "Update Stayput or give it access to the file; the deletions can be undone until the deadline.",
+            ),
+            Self::DirectoryReused => (
+                "directory_reused",
+                Warning,
+                "A new run writes into the directory of this older snapshot; putting it back there would make the new run fail.",
+                "If the old snapshot is still wanted, copy its versions into another directory before the deadline.",
+            ),
+            Self::Overwritten => (
+                "overwritten",
+                Urgent,
+                "An object that this snapshot names is there, but with another length than its handles say.",
+                "Compare its versions and copy the one with the right length over it by hand.",
+            ),
+            Self::NeverThere => (
+                "never_there",
+                Warning,
+                "Objects that this snapshot names have neither a version nor a marker: never uploaded, or purged with their markers.",
+                "Restore from another snapshot. With file merging across checkpoints on S3A, turn that option off.",
+            ),
+            Self::RepeatOffence => (
+                "repeat_offence",
+                Urgent,
+                "A lifecycle rule took files again that had already been put back.",
+                "Change the rule that is named here: exclude the checkpoint prefix or raise its days.",
+            ),
+            Self::Held => (
+                "held",
+                Urgent,
+                "A lifecycle rule took files of a forgotten snapshot for the third time; they aren't put back any more.",
+                "Change the rule, or let the snapshot go; until the deadline the undo command brings the files back.",
+            ),
+            Self::RuleTakesCopies => (
+                "rule_takes_copies",
+                Urgent,
+                "The bucket's rules will take what was put back again within seven days.",
+                "Change the rule that is named here before then.",
+            ),
+            Self::UnversionedBucket => (
+                "unversioned_bucket",
+                Lost,
+                "The bucket has no versioning, so what was deleted is gone.",
+                "Restore from the newest snapshot that still works, and enable versioning.",
+            ),
+            Self::VersioningSuspended => (
+                "versioning_suspended",
+                Urgent,
+                "Versioning of the bucket is suspended, so nothing is copied: a copy would replace a null version.",
+                "Put the files back by hand from the versions named here, and enable versioning.",
+            ),
+            Self::PurgedVersion => (
+                "purged_version",
+                Lost,
+                "All versions of an object that this snapshot names were purged.",
+                "Restore from the newest snapshot that still works.",
+            ),
+            Self::NoVersionFits => (
+                "no_version_fits",
+                Lost,
+                "No version of an object has the length that this snapshot's handles say.",
+                "Look at the candidates; if none is right, restore from the newest snapshot that still works.",
+            ),
+            Self::ReferenceLost => (
+                "reference_lost",
+                Lost,
+                "An object that this snapshot names is lost, so its _metadata stays hidden: it would only look complete.",
+                "Restore from the newest snapshot that still works.",
+            ),
+            Self::Archived => (
+                "archived",
+                Urgent,
+                "The version that fits is in an archive class and must be thawed before it can be copied.",
+                "Thaw it with `aws s3api restore-object` on that version; this Stayput copies when it is readable.",
+            ),
+            Self::TooLargeToCopy => (
+                "too_large_to_copy",
+                Urgent,
+                "The version that fits is longer than 5 GiB, which one copy request can't take.",
+                "Copy it by hand with `aws s3 cp`, which copies in parts.",
+            ),
+            Self::ReportOnly => (
+                "report_only",
+                Urgent,
+                "Files that this snapshot needs were deleted; the root says protect = \"report\", so nothing was put back.",
+                "Put the files back with the undo command before the deadline.",
+            ),
+            Self::Paused => (
+                "paused",
+                Urgent,
+                "Files that this snapshot needs were deleted while Stayput is paused.",
+                "Resume; the sweep then puts them back, if the deadline hasn't passed.",
+            ),
+            Self::BudgetSpent => (
+                "budget_spent",
+                Urgent,
+                "Files that this snapshot needs were deleted, but the day's budget of copies is spent.",
+                "Raise [budget] if the deletions are real; otherwise the sweep goes on tomorrow.",
+            ),
+            Self::CopyIntoPlace => (
+                "copy_into_place",
+                Urgent,
+                "Relative handles of this snapshot name objects that were never there (FLINK-39964); their bytes lie elsewhere.",
+                "Copy each object to the place that the handle means, and keep the directory where it lies.",
+            ),
+            Self::IdsRestarted => (
+                "ids_restarted",
+                Notice,
+                "A job was deployed again in this directory and counts its checkpoints from 1: by id and by time the newest differ.",
+                "Restore from the newest by time, or give every deployment its own job id.",
+            ),
+        }
+    }
+}
+
+/// A finding about one snapshot, or one object that no readable snapshot explains.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// What was found.
+    pub code: FindingCode,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What it is about: a `_metadata`, or the object itself.
+    pub about: String,
+    /// How many objects it concerns.
+    pub objects: u64,
+    /// The first ten of them, as URLs.
+    pub examples: Vec<String>,
+    /// Until when it can be undone: when the bucket's rules purge the first version. `None`: no rule does.
+    pub deadline: Option<Timestamp>,
+    /// Whether the job's restore succeeds later by itself.
+    pub retry_helps: bool,
+    /// What it means, for people.
+    pub meaning: String,
+    /// What to do, for people.
+    pub next_step: String,
+    /// A command that undoes it, where there is one.
+    pub undo: Option<String>,
+}
+
+/// How many keys a finding lists.
+pub const EXAMPLES: usize = 10;
+
+impl Finding {
+    /// A finding of this code about one thing, not yet about any object.
+    pub fn new(code: FindingCode, about: impl Into<String>) -> Self {
+        Self {
+            code,
+            severity: code.severity(),
+            about: about.into(),
+            objects: 0,
+            examples: Vec::new(),
+            deadline: None,
+            retry_helps: code.retry_helps(),
+            meaning: code.meaning().to_owned(),
+            next_step: code.next_step().to_owned(),
+            undo: None,
+        }
+    }
+
+    /// Counts one more object.
+    pub fn count(&mut self, object: impl std::fmt::Display) {
+        self.objects += 1;
+        if self.examples.len() < EXAMPLES {
+            self.examples.push(object.to_string());
+        }
+    }
+}
+
+impl std::fmt::Display for Finding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {} {}", self.code.text(), self.about, self.meaning)?;
+        if self.objects > 0 {
+            write!(
+                f,
+                " {} object{} concerned",
+                self.objects,
+                if self.objects == 1 { " is" } else { "s are" }
+            )?;
+            if let Some(first) = self.examples.first() {
+                write!(f, ", such as {first}")?;
+            }
+            f.write_str(".")?;
+        }
+        if let Some(deadline) = self.deadline {
+            write!(f, " It can be undone until {deadline}.")?;
+        }
+        write!(f, " Next: {}", self.next_step)?;
+        if let Some(undo) = &self.undo {
+            write!(f, " Undo: {undo}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_has_its_own_stable_text_that_serde_agrees_with() {
+        let mut texts: Vec<_> = FindingCode::ALL.iter().map(|c| c.text()).collect();
+        for code in FindingCode::ALL {
+            assert_eq!(serde_json::to_value(code).unwrap(), code.text());
+            assert!(
+                code.meaning().ends_with('.') && code.next_step().ends_with('.'),
+                "{}",
+                code.text()
+            );
+        }
+        texts.sort_unstable();
+        texts.dedup();
+        assert_eq!(texts.len(), FindingCode::ALL.len());
+    }
+
+    #[test]
+    fn a_finding_lists_ten_objects_and_counts_all() {
+        let mut finding = Finding::new(FindingCode::DeletedAsAWhole, "s3://b/cp/j/chk-8/_metadata");
+        for n in 0..31 {
+            finding.count(format!("s3://b/{n}"));
+        }
+        assert_eq!((finding.objects, finding.examples.len()), (31, 10));
+        assert!(
+            finding
+                .to_string()
+                .contains("31 objects are concerned, such as s3://b/0.")
+        );
+    }
+}

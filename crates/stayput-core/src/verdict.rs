@@ -1,0 +1,671 @@
+//! The verdict on one deleted object.
+//!
+//! A partial loss is an accident, a whole deletion is intent; what Flink itself removes stays removed, unless the
+//! snapshot that still stands as the newest needs it; where nobody can know, the answer says so.
+
+use std::time::Duration;
+
+use crate::catalogue::Naming;
+use crate::cause::Cause;
+use crate::class::Class;
+use crate::location::ObjectLocation;
+use crate::loss::{DirectoryUse, Loss, MetadataState};
+use crate::report::finding::FindingCode;
+use crate::restoring::Permit;
+use crate::root::Protect;
+use crate::timestamp::Timestamp;
+
+mod source;
+
+pub use source::{Candidate, SourceProblem, Sources};
+
+/// What is fixed for all verdicts.
+#[derive(Clone, Copy, Debug)]
+pub struct Policy {
+    /// How long nothing may have been deleted before a verdict falls, and the unit of the looks.
+    pub settle: Duration,
+    /// When a head or savepoint counts as forgotten.
+    pub dormant_after: Duration,
+}
+
+impl Policy {
+    /// Quiet is asked of a running snapshot's losses no longer than this.
+    pub fn quiet_at_most(&self) -> Duration {
+        self.settle.saturating_mul(3)
+    }
+
+    /// When private files that Flink deleted are looked at: after one, three and twelve settle delays; with the default, 5, 15 and 60 minutes.
+    pub fn looks(&self) -> [Duration; 3] {
+        [1, 3, 12].map(|n| self.settle.saturating_mul(n))
+    }
+}
+
+/// What messages told about one key since its last verdict.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Told {
+    /// A delete marker was created, or an object without versions was removed.
+    pub deleted: bool,
+    /// A version was purged.
+    pub purged: bool,
+}
+
+/// A deleted object and what is known of its deletion.
+#[derive(Clone, Debug)]
+pub struct Deletion {
+    /// Which object.
+    pub location: ObjectLocation,
+    /// What messages told.
+    pub told: Told,
+    /// Who put the marker directly above the data version there.
+    pub cause: Cause,
+    /// That marker's Last-Modified; of an object without versions, the time of the message or the look.
+    pub at: Timestamp,
+}
+
+/// Whether anybody needs an object.
+#[derive(Clone, Debug)]
+pub enum Evidence<'c> {
+    /// These snapshots name it.
+    Referenced(Vec<Referrer<'c>>),
+    /// An HA store's object (not one of its result stores): what Flink reads when a JobManager recovers.
+    HaObject,
+    /// No state handle of any snapshot names it.
+    NotReferenced(Proof),
+    /// Nobody can say.
+    Unknown(Vec<Why>),
+}
+
+/// What a statement of absence rests on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Proof {
+    /// The oldest listing that it rests on; `None`: nothing is under the roots.
+    pub oldest_listing: Option<Timestamp>,
+    /// How many snapshots were looked through.
+    pub snapshots: usize,
+    /// Snapshots that can't be read, and so are excepted.
+    pub except: Vec<ObjectLocation>,
+}
+
+/// Why nobody can say.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Why {
+    /// A snapshot near the key can't be read, now or later.
+    Permanent {
+        /// Its `_metadata`.
+        metadata: ObjectLocation,
+        /// Why, for people.
+        because: String,
+    },
+    /// A listing or a `_metadata` couldn't be read just now.
+    Transient(String),
+}
+
+/// A snapshot that names the object, with what it has lost.
+#[derive(Clone, Debug)]
+pub struct Referrer<'c> {
+    /// Its `_metadata`.
+    pub metadata: ObjectLocation,
+    /// How it names the object.
+    pub naming: Naming,
+    /// Its class at the moment that counts.
+    pub class: Class,
+    /// Whether a snapshot of another directory took it over.
+    pub claimed: bool,
+    /// What it has lost.
+    pub loss: &'c Loss,
+    /// A newer snapshot elsewhere has its operators and a higher id.
+    pub moved: bool,
+    /// The directory was put back once after this principal had deleted it as a whole.
+    pub put_back_before: bool,
+    /// An earlier verdict left its loss to Flink.
+    pub left_to_flink: bool,
+    /// It names an object that can't be put back, so its `_metadata` must stay hidden.
+    pub reference_lost: bool,
+    /// Another visible snapshot, no spare, names the object too.
+    pub named_elsewhere: bool,
+}
+
+/// What is known of the object's place and versions.
+#[derive(Clone, Debug)]
+pub struct Look<'c> {
+    /// Whether it is visible now; with `Some(false)` its length fits no handle.
+    pub visible: Option<bool>,
+    /// What could be copied.
+    pub sources: Sources<'c>,
+    /// How far to go for its root.
+    pub protect: Protect,
+    /// Deletions here were declared as intended.
+    pub released: bool,
+    /// The storage class of copies here.
+    pub storage_class: Option<&'c str>,
+    /// The rule that explains the deletion, where one is known.
+    pub rule: Option<&'c str>,
+    /// A rule that would take the copy within seven days.
+    pub rule_takes_copies: bool,
+}
+
+/// What is to be done about one deleted object.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// Nothing, and nothing is said.
+    Leave(LeaveReason),
+    /// Copy the version that the permit names.
+    Restore(Permit),
+    /// Look again.
+    Later {
+        /// Not earlier than this.
+        not_before: Timestamp,
+        /// Why.
+        why: LaterReason,
+    },
+    /// Nothing but a finding.
+    Report(FindingCode),
+    /// It can't be put back.
+    Lost(FindingCode),
+}
+
+/// Why nothing is done.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum LeaveReason {
+    /// A key that ends in `/` means nothing.
+    DirectoryMarker,
+    /// Deletions here are intended.
+    Released,
+    /// The key is visible.
+    Visible,
+    /// Deleted by a Stayput.
+    Ours,
+    /// Nobody names it.
+    NotReferenced(Proof),
+    /// Only spare checkpoints name it.
+    Spare,
+    /// Who names it was taken over by another job, which deletes as if it were its own.
+    Claimed,
+    /// A version was purged; that isn't a deletion of the key.
+    Purge,
+    /// Flink, or nobody known, deleted a running snapshot itself: the job ended or went on elsewhere.
+    DiscardedByFlink,
+    /// Flink deleted private files of a forgotten snapshot.
+    Dormant,
+    /// A directory reference, which doesn't count against Flink.
+    NamedByDirectoryOnly,
+    /// A new run writes in the directory.
+    NewRunInDirectory,
+    /// The same run went on, so its older `_metadata` isn't wanted.
+    SameRunWentOn,
+    /// Flink deletes HA objects at every checkpoint.
+    HaByFlink,
+    /// Result stores are never restored: that would keep a finished job from being what it is.
+    ResultStore,
+}
+
+impl LeaveReason {
+    /// A few words for summaries.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::DirectoryMarker => "directory marker",
+            Self::Released => "released",
+            Self::Visible => "visible",
+            Self::Ours => "ours",
+            Self::NotReferenced(_) => "not referenced",
+            Self::Spare => "spare",
+            Self::Claimed => "claimed",
+            Self::Purge => "purge",
+            Self::DiscardedByFlink => "discarded by Flink",
+            Self::Dormant => "dormant",
+            Self::NamedByDirectoryOnly => "named by directory only",
+            Self::NewRunInDirectory => "new run in directory",
+            Self::SameRunWentOn => "same run went on",
+            Self::HaByFlink => "HA object deleted by Flink",
+            Self::ResultStore => "result store",
+        }
+    }
+}
+
+/// Why the verdict waits.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum LaterReason {
+    /// Something was deleted within the settle delay.
+    Quiet,
+    /// Flink may be discarding the checkpoint at this moment.
+    MayBeADiscard,
+    /// Something couldn't be read just now.
+    Transient(String),
+    /// The version must be thawed first.
+    Thaw,
+    /// Stayput is paused.
+    Paused,
+    /// The day's budget is spent.
+    BudgetSpent,
+    /// The key was restored within the last 24 hours.
+    OncePerDay,
+}
+
+impl LaterReason {
+    /// A few words for people.
+    pub fn word(&self) -> &str {
+        match self {
+            Self::Quiet => "not quiet yet",
+            Self::MayBeADiscard => "may be a discard under way",
+            Self::Transient(_) => "couldn't be read just now",
+            Self::Thaw => "must be thawed first",
+            Self::Paused => "paused",
+            Self::BudgetSpent => "budget spent",
+            Self::OncePerDay => "restored within 24 hours",
+        }
+    }
+}
+
+/// The answer for one deleted object, with its reasons.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    /// Which object.
+    pub location: ObjectLocation,
+    /// What to do.
+    pub outcome: Outcome,
+    /// What to tell people beside the outcome: a code and the snapshot it is about.
+    pub findings: Vec<(FindingCode, ObjectLocation)>,
+    /// Who needs it most: the class of the strongest referrer.
+    pub class: Option<Class>,
+    /// The cause.
+    pub cause: Cause,
+    /// The snapshot whose need decided.
+    pub decided_by: Option<ObjectLocation>,
+}
+
+/// Whether the answer is "leave" whatever a look at the object's versions would show, so that none is needed.
+/// `cause` is what the messages say; the marker directly above the data version can only be someone else's if there are two.
+pub fn leave_without_a_look(referrals: &[(Naming, Class)], cause: &Cause) -> Option<LeaveReason> {
+    let counting = |naming: &Naming| naming.counts_against_flink() || !cause.is_flink_or_unknown();
+    if referrals
+        .iter()
+        .any(|(naming, class)| *class != Class::Spare && counting(naming))
+    {
+        return None;
+    }
+    if referrals.is_empty() {
+        return None;
+    }
+    let spare = referrals.iter().all(|(_, class)| *class == Class::Spare);
+    Some(if spare {
+        LeaveReason::Spare
+    } else {
+        LeaveReason::NamedByDirectoryOnly
+    })
+}
+
+/// The verdict. Pure: the same arguments give the same answer.
+pub fn judge(
+    deletion: &Deletion,
+    evidence: &Evidence<'_>,
+    look: &Look<'_>,
+    policy: &Policy,
+    now: Timestamp,
+) -> Verdict {
+    let mut verdict = Verdict {
+        location: deletion.location.clone(),
+        outcome: Outcome::Leave(LeaveReason::DirectoryMarker),
+        findings: Vec::new(),
+        class: None,
+        cause: deletion.cause.clone(),
+        decided_by: None,
+    };
+    if deletion.location.is_directory_marker() {
+        return verdict;
+    }
+    if let Evidence::Referenced(referrers) = evidence {
+        verdict.class = referrers.iter().map(|r| r.class).max();
+    }
+    verdict.outcome = if look.released {
+        Outcome::Leave(LeaveReason::Released)
+    } else if look.visible == Some(true) {
+        Outcome::Leave(LeaveReason::Visible)
+    } else if deletion.cause == Cause::Ours {
+        Outcome::Leave(LeaveReason::Ours)
+    } else {
+        match evidence {
+            Evidence::NotReferenced(proof) => Outcome::Leave(LeaveReason::NotReferenced(proof.clone())),
+            Evidence::HaObject if deletion.cause.is_flink_or_unknown() => {
+                Outcome::Leave(LeaveReason::HaByFlink)
+            }
+            Evidence::HaObject => wanted(deletion, look, None, now, &mut verdict),
+            Evidence::Unknown(why) => unknown(deletion, why, look, policy, now, &mut verdict),
+            Evidence::Referenced(referrers) => {
+                referenced(deletion, referrers, look, policy, now, &mut verdict)
+            }
+        }
+    };
+    verdict
+}
+
+fn unknown(
+    deletion: &Deletion,
+    why: &[Why],
+    look: &Look<'_>,
+    policy: &Policy,
+    now: Timestamp,
+    verdict: &mut Verdict,
+) -> Outcome {
+    if let Some(text) = why.iter().find_map(|w| match w {
+        Why::Transient(text) => Some(text),
+        Why::Permanent { .. } => None,
+    }) {
+        return Outcome::Later {
+            not_before: now.plus(policy.settle),
+            why: LaterReason::Transient(text.clone()),
+        };
+    }
+    let unreadable = why.iter().find_map(|w| match w {
+        Why::Permanent { metadata, .. } => Some(metadata.clone()),
+        Why::Transient(_) => None,
+    });
+    verdict.decided_by.clone_from(&unreadable);
+    match deletion.cause {
+        Cause::Lifecycle | Cause::Foreign(_) => wanted(deletion, look, None, now, verdict),
+        Cause::Flink | Cause::Unknown | Cause::Ours => Outcome::Report(FindingCode::CannotJudge),
+    }
+}
+
+/// What one referrer asks for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Wish {
+    Leave(LeaveReason),
+    Report(FindingCode),
+    Later { not_before: Timestamp, why: LaterReason },
+    Restore(Option<FindingCode>),
+}
+
+impl Wish {
+    fn rank(&self) -> u8 {
+        match self {
+            Self::Leave(_) => 0,
+            Self::Report(_) => 1,
+            Self::Later { .. } => 2,
+            Self::Restore(_) => 3,
+        }
+    }
+}
+
+fn referenced(
+    deletion: &Deletion,
+    referrers: &[Referrer<'_>],
+    look: &Look<'_>,
+    policy: &Policy,
+    now: Timestamp,
+    verdict: &mut Verdict,
+) -> Outcome {
+    // The strongest wish wins; among equals the strongest class, so that the explanation names who needs it most.
+    let strongest = referrers
+        .iter()
+        .map(|r| (wish(deletion, r, look, policy, now), r))
+        .max_by_key(|(wish, r)| (wish.rank(), r.class));
+    let Some((wish, referrer)) = strongest else {
+        return Outcome::Leave(LeaveReason::Spare);
+    };
+    verdict.decided_by = Some(referrer.metadata.clone());
+    verdict.cause = referrer.loss.cause_for(&deletion.cause).clone();
+    for r in referrers {
+        if r.class != Class::Spare && new_run(r) {
+            verdict
+                .findings
+                .push((FindingCode::DirectoryReused, r.metadata.clone()));
+        }
+    }
+    let needed = !matches!(wish, Wish::Leave(_)) || is_needed_whatever_the_cause(referrer);
+    if deletion.told.purged
+        && needed
+        && look.sources.nothing_left()
+        && !referrer.claimed
+        && referrer.class >= Class::Resting
+    {
+        return Outcome::Lost(FindingCode::PurgedVersion);
+    }
+    if !deletion.told.deleted {
+        return Outcome::Leave(LeaveReason::Purge);
+    }
+    match wish {
+        Wish::Leave(reason) => Outcome::Leave(reason),
+        Wish::Report(code) => {
+            verdict.findings.push((code, referrer.metadata.clone()));
+            Outcome::Report(code)
+        }
+        Wish::Later { not_before, why } => Outcome::Later { not_before, why },
+        Wish::Restore(code) => {
+            if let Some(code) = code {
+                verdict.findings.push((code, referrer.metadata.clone()));
+            }
+            if let Naming::ByName { .. } = referrer.naming {
+                verdict
+                    .findings
+                    .push((FindingCode::CopyIntoPlace, referrer.metadata.clone()));
+            }
+            if look.visible == Some(false) {
+                return Outcome::Report(FindingCode::Overwritten);
+            }
+            let is_metadata = referrer.naming == Naming::ItsMetadata;
+            if referrer.reference_lost && is_metadata {
+                return Outcome::Lost(FindingCode::ReferenceLost);
+            }
+            if referrer.reference_lost
+                && !referrer.named_elsewhere
+                && referrer.loss.metadata != MetadataState::Stands
+            {
+                return match look.sources.problem_for(deletion.told) {
+                    Some(SourceProblem::Lost(code)) => Outcome::Lost(code),
+                    _ => Outcome::Report(FindingCode::ReferenceLost),
+                };
+            }
+            wanted(deletion, look, Some(referrer.class), now, verdict)
+        }
+    }
+}
+
+fn is_needed_whatever_the_cause(referrer: &Referrer<'_>) -> bool {
+    referrer.class >= Class::Resting && referrer.loss.metadata == MetadataState::Stands
+}
+
+fn new_run(referrer: &Referrer<'_>) -> bool {
+    referrer.loss.metadata != MetadataState::Stands
+        && matches!(referrer.loss.directory_use, DirectoryUse::NewRun { .. })
+}
+
+/// One cell of the verdict table.
+fn wish(
+    deletion: &Deletion,
+    referrer: &Referrer<'_>,
+    look: &Look<'_>,
+    policy: &Policy,
+    now: Timestamp,
+) -> Wish {
+    let loss = referrer.loss;
+    let cause = loss.cause_for(&deletion.cause);
+    let class = referrer.class;
+    if class == Class::Spare {
+        return Wish::Leave(LeaveReason::Spare);
+    }
+    if cause.is_flink_or_unknown() && !referrer.naming.counts_against_flink() {
+        return Wish::Leave(LeaveReason::NamedByDirectoryOnly);
+    }
+    if cause.is_flink_or_unknown() && referrer.claimed {
+        return Wish::Leave(LeaveReason::Claimed);
+    }
+    if new_run(referrer) {
+        return Wish::Leave(LeaveReason::NewRunInDirectory);
+    }
+    let went_on =
+        loss.metadata != MetadataState::Stands && matches!(loss.directory_use, DirectoryUse::SameRun { .. });
+    if went_on && referrer.naming == Naming::ItsMetadata {
+        return Wish::Leave(LeaveReason::SameRunWentOn);
+    }
+    match cause {
+        Cause::Ours => Wish::Leave(LeaveReason::Ours),
+        Cause::Lifecycle => match class {
+            Class::Dormant if look.protect != Protect::All => Wish::Report(FindingCode::DormantExpired),
+            Class::Dormant if look.sources.restored_before() >= 2 => Wish::Report(FindingCode::Held),
+            Class::Spare | Class::Dormant | Class::Resting | Class::Running => by_rule(look),
+        },
+        Cause::Foreign(_) => {
+            let intent = loss.whole
+                && (class < Class::Running || referrer.put_back_before || (referrer.moved && !went_on));
+            let wish = if intent {
+                Wish::Report(FindingCode::DeletedAsAWhole)
+            } else {
+                Wish::Restore(None)
+            };
+            once_quiet(wish, class, loss, policy, now)
+        }
+        Cause::Flink | Cause::Unknown => {
+            let wish = by_flink_or_unknown(cause, deletion, referrer, policy, now);
+            once_quiet(wish, class, loss, policy, now)
+        }
+    }
+}
+
+fn by_rule(look: &Look<'_>) -> Wish {
+    let again = look.sources.restored_before() >= 1;
+    Wish::Restore(match (again, look.rule_takes_copies) {
+        (true, _) => Some(FindingCode::RepeatOffence),
+        (false, true) => Some(FindingCode::RuleTakesCopies),
+        (false, false) => None,
+    })
+}
+
+fn by_flink_or_unknown(
+    cause: &Cause,
+    deletion: &Deletion,
+    referrer: &Referrer<'_>,
+    policy: &Policy,
+    now: Timestamp,
+) -> Wish {
+    let (loss, class) = (referrer.loss, referrer.class);
+    let by_flink = *cause == Cause::Flink;
+    let code = if by_flink {
+        FindingCode::FlinkDeletedNeeded
+    } else {
+        FindingCode::DeletedNeeded
+    };
+    let discarded = match &loss.metadata {
+        MetadataState::Hidden { cause, .. } => loss.whole || cause.is_flink_or_unknown(),
+        MetadataState::Gone => true,
+        MetadataState::Stands => false,
+    };
+    if discarded {
+        return match (class, loss.whole) {
+            (Class::Running, _) => Wish::Leave(LeaveReason::DiscardedByFlink),
+            (_, true) => Wish::Report(FindingCode::DeletedAsAWhole),
+            (_, false) => Wish::Report(FindingCode::MetadataHidden),
+        };
+    }
+    if !loss.exclusive_missing_by_flink {
+        return if class == Class::Dormant {
+            Wish::Report(code)
+        } else {
+            Wish::Restore(Some(code))
+        };
+    }
+    if class == Class::Dormant {
+        return if by_flink {
+            Wish::Leave(LeaveReason::Dormant)
+        } else {
+            Wish::Report(code)
+        };
+    }
+    if let Some(look) = policy
+        .looks()
+        .into_iter()
+        .map(|after| deletion.at.plus(after))
+        .find(|at| now < *at)
+    {
+        return Wish::Later {
+            not_before: look,
+            why: LaterReason::MayBeADiscard,
+        };
+    }
+    if by_flink || referrer.left_to_flink {
+        Wish::Report(FindingCode::DiscardCutShort)
+    } else {
+        Wish::Restore(Some(code))
+    }
+}
+
+/// Waits until nothing of the snapshot was deleted within the settle delay; for a running one no longer than three of them.
+fn once_quiet(wish: Wish, class: Class, loss: &Loss, policy: &Policy, now: Timestamp) -> Wish {
+    if matches!(wish, Wish::Leave(_)) {
+        return wish;
+    }
+    let Some(quiet_from) = loss.newest_marker.map(|m| m.plus(policy.settle)) else {
+        return wish;
+    };
+    if now >= quiet_from {
+        return wish;
+    }
+    let waited_enough = class == Class::Running
+        && loss
+            .oldest_unanswered
+            .is_some_and(|m| now.since(m) >= policy.quiet_at_most());
+    if waited_enough {
+        return wish;
+    }
+    match wish {
+        Wish::Later { not_before, why } => Wish::Later {
+            not_before: not_before.max(quiet_from),
+            why,
+        },
+        Wish::Leave(_) | Wish::Report(_) | Wish::Restore(_) => Wish::Later {
+            not_before: quiet_from,
+            why: LaterReason::Quiet,
+        },
+    }
+}
+
+/// Somebody needs it: what can be copied, and whether it may be now.
+fn wanted(
+    deletion: &Deletion,
+    look: &Look<'_>,
+    class: Option<Class>,
+    now: Timestamp,
+    verdict: &mut Verdict,
+) -> Outcome {
+    // Once in 24 hours is about rules that take the same key again and again; a person's second mistake is put right at once.
+    if deletion.cause == Cause::Lifecycle
+        && let Some(free) = look.sources.restored_within_a_day(now)
+    {
+        return Outcome::Later {
+            not_before: free,
+            why: LaterReason::OncePerDay,
+        };
+    }
+    if let Some(problem) = look.sources.problem_for(deletion.told) {
+        return match problem {
+            SourceProblem::Lost(code) => Outcome::Lost(code),
+            SourceProblem::Report(code) => {
+                if let Some(about) = &verdict.decided_by {
+                    verdict.findings.push((code, about.clone()));
+                }
+                Outcome::Report(code)
+            }
+            SourceProblem::Archived => {
+                if let Some(about) = &verdict.decided_by {
+                    verdict.findings.push((FindingCode::Archived, about.clone()));
+                }
+                Outcome::Later {
+                    not_before: now,
+                    why: LaterReason::Thaw,
+                }
+            }
+        };
+    }
+    let _ = class;
+    if look.protect == Protect::Report {
+        return Outcome::Report(FindingCode::ReportOnly);
+    }
+    match look.sources.chosen() {
+        Some(source) => Outcome::Restore(Permit::granted(
+            deletion.location.clone(),
+            source,
+            look.rule.map(str::to_owned),
+            look.storage_class.map(str::to_owned),
+        )),
+        None => Outcome::Report(FindingCode::NeverThere),
+    }
+}
