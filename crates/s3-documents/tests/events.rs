@@ -491,7 +491,7 @@ fn every_message_of_the_stories_is_read() {
         "{messages} messages, {deletions} deletions"
     );
     assert!(
-        lifecycle >= 100 && created >= 40,
+        lifecycle >= 300 && created >= 2,
         "{lifecycle} by rules, {created} created"
     );
 }
