@@ -1,0 +1,152 @@
+//! A bucket as those reach it who aren't Stayput.
+
+use std::sync::Arc;
+
+use s3_documents::bucket::Versioning;
+use s3_documents::lifecycle::LifecycleConfiguration;
+use stayput_core::location::ObjectLocation;
+use stayput_core::timestamp::Timestamp;
+use stayput_core::version::{KeyHistory, VersionId};
+
+use crate::object::{Object, StoredVersion};
+use crate::world::{BucketState, World};
+
+/// A bucket of the model, as people, Flink and lifecycle rules reach it. What is done here is not recorded and meets no fault.
+///
+/// Clones are the same bucket.
+#[derive(Clone, Debug)]
+pub struct ModelBucket {
+    pub(crate) world: Arc<World>,
+    pub(crate) state: Arc<BucketState>,
+}
+
+impl ModelBucket {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.state.name
+    }
+
+    /// The location of a key in it.
+    pub fn at(&self, key: &str) -> ObjectLocation {
+        ObjectLocation::new(self.name(), key)
+    }
+
+    /// Whether it keeps versions.
+    pub fn versioning(&self) -> Versioning {
+        self.state.contents().versioning
+    }
+
+    /// PutBucketVersioning. What is there stays as it is.
+    pub fn set_versioning(&self, versioning: Versioning) {
+        self.state.contents().versioning = versioning;
+    }
+
+    /// PutBucketLifecycleConfiguration. The model only tells it; see [`Self::expire`] for what a rule does.
+    pub fn set_lifecycle(&self, lifecycle: LifecycleConfiguration) {
+        self.state.contents().lifecycle = lifecycle;
+    }
+
+    /// PutObject now. Gives the new version's id; `null` unless versioning is enabled, and then what had this id is gone.
+    pub fn put(&self, key: &str, object: impl Into<Object>) -> VersionId {
+        self.put_at(key, object, self.world.last_modified())
+    }
+
+    /// PutObject with a Last-Modified of its own.
+    pub fn put_at(&self, key: &str, object: impl Into<Object>, last_modified: Timestamp) -> VersionId {
+        self.state
+            .contents()
+            .push(&self.world, key, Some(object.into()), last_modified)
+    }
+
+    /// DELETE without a version id: a marker on top, also on top of another marker and where nothing was. Gives the
+    /// marker's id. `None`: versioning was never enabled, and the object is gone for good.
+    pub fn delete(&self, key: &str) -> Option<VersionId> {
+        self.delete_at(key, self.world.last_modified())
+    }
+
+    /// DELETE without a version id, whose marker has a Last-Modified of its own.
+    pub fn delete_at(&self, key: &str, last_modified: Timestamp) -> Option<VersionId> {
+        self.state.contents().delete(&self.world, key, last_modified)
+    }
+
+    /// What a lifecycle rule's Expiration does to the current version: as a DELETE, but the marker is dated 00:00 UTC of the day, which
+    /// may be before the version that it hides. A key that isn't visible is left alone.
+    pub fn expire(&self, key: &str) -> Option<VersionId> {
+        let mut contents = self.state.contents();
+        contents.current(key)?.object.as_ref()?;
+        contents.delete(&self.world, key, self.world.now().midnight())
+    }
+
+    /// DELETE with a version id: this version or marker is gone for good, and what was below it shows. Whether it was there;
+    /// S3 doesn't tell.
+    pub fn delete_version(&self, key: &str, id: &VersionId) -> bool {
+        self.state.contents().delete_version(key, id)
+    }
+
+    /// Changes a data version in place, as no client of S3 can: its storage class after a transition, thawed bytes, what reading
+    /// it answers. Whether there is such a data version.
+    pub fn edit(&self, key: &str, id: &VersionId, change: impl FnOnce(&mut Object)) -> bool {
+        let mut contents = self.state.contents();
+        match contents.version_mut(key, id).and_then(|v| v.object.as_mut()) {
+            Some(object) => {
+                change(object);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Whether the key is visible: its newest version is data.
+    pub fn is_visible(&self, key: &str) -> bool {
+        self.current(key).is_some()
+    }
+
+    /// The visible version of a key.
+    pub fn current(&self, key: &str) -> Option<StoredVersion> {
+        self.state
+            .contents()
+            .current(key)
+            .filter(|v| v.object.is_some())
+            .cloned()
+    }
+
+    /// A version or marker by its id.
+    pub fn version(&self, key: &str, id: &VersionId) -> Option<StoredVersion> {
+        self.state.contents().version(key, id).cloned()
+    }
+
+    /// All versions and markers of a key, the newest first.
+    pub fn history(&self, key: &str) -> KeyHistory {
+        let contents = self.state.contents();
+        let stack = contents.keys.get(key).map(Vec::as_slice).unwrap_or_default();
+        KeyHistory::new(
+            stack
+                .iter()
+                .rev()
+                .enumerate()
+                .map(|(depth, v)| v.row(key, depth == 0))
+                .collect(),
+        )
+    }
+
+    /// All visible keys, in order.
+    pub fn visible_keys(&self) -> Vec<String> {
+        self.state
+            .contents()
+            .keys
+            .iter()
+            .filter(|(_, stack)| stack.last().is_some_and(|v| v.object.is_some()))
+            .map(|(key, _)| key.clone())
+            .collect()
+    }
+
+    /// All keys that have a version or marker, in order.
+    pub fn keys(&self) -> Vec<String> {
+        self.state.contents().keys.keys().cloned().collect()
+    }
+
+    /// Forgets everything in it; versioning and lifecycle stay.
+    pub fn clear(&self) {
+        self.state.contents().keys.clear();
+    }
+}

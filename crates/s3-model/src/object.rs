@@ -1,0 +1,171 @@
+//! Versions as the model keeps them.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use md5::{Digest, Md5};
+use stayput_core::timestamp::Timestamp;
+use stayput_core::version::{VersionEntry, VersionId, VersionKind};
+use stayput_guard::port::PortErrorKind;
+
+/// The bytes of a version, or that there are none to be had.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Content {
+    /// Real bytes.
+    Bytes(Arc<[u8]>),
+    /// So many zero bytes, which take no memory until somebody reads them.
+    Zeroes(u64),
+    /// So many bytes that nobody should ask for: reading them is [`PortErrorKind::NotFound`] and is remembered, see
+    /// [`Model::reads_in_vain`](crate::Model::reads_in_vain). Copying works.
+    Withheld(u64),
+}
+
+impl Content {
+    /// Length in bytes.
+    pub fn len(&self) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes.len() as u64,
+            Self::Zeroes(size) | Self::Withheld(size) => *size,
+        }
+    }
+
+    /// Whether the length is zero.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The ETag that the model gives on a put, quotes included: the MD5 of the bytes, as S3 has it for objects of one part. Of
+    /// bytes that aren't there, it depends on their number alone.
+    fn etag(&self) -> String {
+        let digest = match self {
+            Self::Bytes(bytes) => Md5::digest(bytes),
+            Self::Zeroes(size) => Md5::digest(format!("{size} zeroes")),
+            Self::Withheld(size) => Md5::digest(format!("{size} bytes withheld")),
+        };
+        let mut text = String::from("\"");
+        for byte in digest {
+            // Writing to a String can't fail.
+            let _ = write!(text, "{byte:02x}");
+        }
+        text.push('"');
+        text
+    }
+}
+
+impl From<&[u8]> for Content {
+    fn from(bytes: &[u8]) -> Self {
+        Self::Bytes(bytes.into())
+    }
+}
+
+impl<const N: usize> From<&[u8; N]> for Content {
+    fn from(bytes: &[u8; N]) -> Self {
+        Self::Bytes(bytes.as_slice().into())
+    }
+}
+
+impl From<Vec<u8>> for Content {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::Bytes(bytes.into())
+    }
+}
+
+/// A data version: its bytes and what S3 keeps beside them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Object {
+    /// The bytes.
+    pub content: Content,
+    /// The ETag, quotes included.
+    pub etag: String,
+    /// The storage class; `None`: STANDARD.
+    pub storage_class: Option<String>,
+    /// User metadata: names in lower case, without `x-amz-meta-`.
+    pub metadata: BTreeMap<String, String>,
+    /// Tags.
+    pub tags: BTreeMap<String, String>,
+    /// What reading the bytes answers, if not the bytes. [`PortErrorKind::Denied`] and [`PortErrorKind::Unreadable`] also hold for HeadObject and
+    /// as source of a copy, since those ask for the same permission or key.
+    pub refusal: Option<PortErrorKind>,
+    /// Whether an archived version was brought back, so that it can be read and copied.
+    pub thawed: bool,
+}
+
+impl Object {
+    /// An object with these bytes in STANDARD, without metadata or tags.
+    pub fn new(content: impl Into<Content>) -> Self {
+        let content = content.into();
+        Self {
+            etag: content.etag(),
+            content,
+            storage_class: None,
+            metadata: BTreeMap::new(),
+            tags: BTreeMap::new(),
+            refusal: None,
+            thawed: false,
+        }
+    }
+
+    /// With one more user metadata value; S3 keeps the name in lower case.
+    #[must_use]
+    pub fn with_metadata(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.metadata.insert(name.to_ascii_lowercase(), value.into());
+        self
+    }
+
+    /// With one more tag.
+    #[must_use]
+    pub fn with_tag(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.tags.insert(name.into(), value.into());
+        self
+    }
+
+    /// In this storage class.
+    #[must_use]
+    pub fn in_class(mut self, storage_class: impl Into<String>) -> Self {
+        self.storage_class = Some(storage_class.into());
+        self
+    }
+
+    /// Whether its bytes lie in an archive class and weren't brought back. GLACIER_IR is none: it is read at once.
+    pub fn is_archived(&self) -> bool {
+        !self.thawed && matches!(self.storage_class.as_deref(), Some("GLACIER" | "DEEP_ARCHIVE"))
+    }
+}
+
+impl<C: Into<Content>> From<C> for Object {
+    fn from(content: C) -> Self {
+        Self::new(content)
+    }
+}
+
+/// A version or delete marker in its key's stack.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StoredVersion {
+    /// Its id; `null` for what was written while versioning wasn't enabled.
+    pub id: VersionId,
+    /// When it was written, to the second, as S3 says it.
+    pub last_modified: Timestamp,
+    /// The data; `None`: a delete marker.
+    pub object: Option<Object>,
+}
+
+impl StoredVersion {
+    /// The row of ListObjectVersions.
+    pub(crate) fn row(&self, key: &str, is_latest: bool) -> VersionEntry {
+        VersionEntry {
+            key: key.to_owned(),
+            id: self.id.clone(),
+            is_latest,
+            last_modified: self.last_modified,
+            kind: match &self.object {
+                Some(object) => VersionKind::Data {
+                    size: object.content.len(),
+                    etag: object.etag.clone(),
+                    storage_class: object.storage_class.clone(),
+                },
+                None => VersionKind::Marker,
+            },
+        }
+    }
+}
