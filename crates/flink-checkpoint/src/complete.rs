@@ -47,8 +47,12 @@ pub struct Counts {
     pub inline: u64,
     /// Those bytes.
     pub inline_bytes: u64,
+    /// Handles of merged state that has no bytes (tag 16).
+    pub empty_segments: u64,
     /// Changelogs whose changes lie in the file (tag 9).
     pub inline_changelogs: u64,
+    /// The bytes of those changes.
+    pub inline_changelog_bytes: u64,
 }
 
 impl Counts {

@@ -14,9 +14,18 @@ use crate::looks_like::LooksLike;
 pub struct Damaged {
     /// What is wrong, and where.
     #[source]
-    pub error: ParseError,
+    pub error: Box<ParseError>,
     /// What could be read before.
-    pub partial: Partial,
+    pub partial: Box<Partial>,
+}
+
+impl Damaged {
+    pub(crate) fn new(error: ParseError, partial: Partial) -> Self {
+        Damaged {
+            error: Box::new(error),
+            partial: Box::new(partial),
+        }
+    }
 }
 
 /// What is wrong at which byte of a `_metadata` file. Reading the same bytes again gives the same error.

@@ -4,7 +4,8 @@
 //! length that the input only claims.
 //!
 //! [`references`] is the fast path: which objects does this `_metadata` file need? [`facts`] adds what a
-//! catalogue needs to know, [`visit`] is the general form.
+//! catalogue needs to know, [`visit`] is the general form. [`Index`] gives the whole tree, [`fields`] the place
+//! of each field.
 //!
 //! ```
 //! use flink_checkpoint::{Limits, references};
@@ -28,12 +29,14 @@ mod facts;
 mod field;
 mod grammar;
 mod handle;
+mod index;
 pub mod java;
 mod limits;
 mod looks_like;
 mod properties;
 mod read;
 mod reference;
+mod snapshot;
 mod span;
 
 pub use complete::{Complete, Counts, Partial};
@@ -45,6 +48,7 @@ pub use handle::{
     MasterState, MergedChannels, MergedDirectories, NamedState, Offsets, OperatorHead, OperatorId,
     OperatorNo, OperatorStateHead, Scope, StreamHead, SubtaskHead,
 };
+pub use index::{Index, WrongBytes, fields};
 pub use java::JavaStr;
 pub use limits::Limits;
 pub use looks_like::LooksLike;
@@ -53,4 +57,5 @@ pub use properties::{
 };
 pub use read::{Visitor, references, visit};
 pub use reference::{Extent, Part, Reference, Role, StateKind, Target};
+pub use snapshot::{ChannelState, Keyed, Operator, OperatorState, Snapshot, Stream, Subtask};
 pub use span::Span;

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::complete::{Complete, Partial};
+use crate::complete::{Complete, Counts, Partial};
 use crate::cursor::{Cursor, Trace};
 use crate::error::{Damaged, ErrorKind, Halt, ParseError, Read};
 use crate::field::Field;
@@ -45,12 +45,6 @@ pub fn references(
     limits: &Limits,
     f: &mut impl FnMut(&Reference<'_>) -> ControlFlow<()>,
 ) -> Result<Complete, Damaged> {
-    struct OnlyReferences<'f, F>(&'f mut F);
-    impl<'a, F: FnMut(&Reference<'_>) -> ControlFlow<()>> Visitor<'a> for OnlyReferences<'_, F> {
-        fn reference(&mut self, reference: &Reference<'a>) -> ControlFlow<()> {
-            (self.0)(reference)
-        }
-    }
     visit(bytes, limits, &mut OnlyReferences(f))
 }
 
@@ -63,126 +57,149 @@ pub fn visit<'a>(
     limits: &Limits,
     visitor: &mut impl Visitor<'a>,
 ) -> Result<Complete, Damaged> {
+    let mut sink = Visit {
+        visitor,
+        operators: 0,
+        subtask: None,
+    };
+    Ok(whole(bytes, limits, (), &mut sink)?.complete)
+}
+
+/// A file that was read, and how.
+pub(crate) struct Whole {
+    pub(crate) complete: Complete,
+    pub(crate) layout: Layout,
+    /// `None`: the sink stopped the reading.
+    pub(crate) body: Option<Body>,
+}
+
+/// Reads a file to its end, or until the sink stops it.
+pub(crate) fn whole<'a, S: Sink<'a>, T: Trace>(
+    bytes: &'a [u8],
+    limits: &Limits,
+    mut trace: T,
+    sink: &mut S,
+) -> Result<Whole, Damaged> {
     let version = version(bytes)?;
-    let (layout, outcome) = decide(bytes, version, limits, |layout| {
-        let mut sink = Visit {
-            visitor: &mut *visitor,
-            operators: 0,
-            subtask: None,
-        };
-        pass(bytes, layout, limits, (), &mut sink)
-    });
+    trace.field(Field::Magic, Span { start: 0, end: 4 });
+    trace.field(
+        Field::FormatVersion,
+        Span {
+            start: 4,
+            end: HEADER,
+        },
+    );
+    let layout = decide(bytes, version, limits);
     let Pass {
-        walked,
+        ended,
         counts,
         checkpoint_id,
-    } = outcome;
-    let (properties, stopped_early) = match walked {
-        Ok((_, properties)) => (properties, false),
-        Err(Ended::Stopped) => (None, true),
-        Err(Ended::Damaged(error)) => {
-            let partial = Partial {
-                format_version: Some(version.into()),
-                checkpoint_id,
-                counts,
-                again: Some((layout, limits.clone())),
-            };
-            return Err(Damaged { error, partial });
+        ..
+    } = pass(bytes, layout, limits, trace, sink);
+    let (body, properties) = match ended {
+        Ended::AtTheEnd(body, properties) => (Some(body), properties),
+        Ended::Stopped => (None, None),
+        Ended::Damaged(error) => {
+            let again = Some((layout, limits.clone()));
+            let format_version = Some(version.into());
+            return Err(Damaged::new(
+                error,
+                Partial {
+                    format_version,
+                    checkpoint_id,
+                    counts,
+                    again,
+                },
+            ));
         }
     };
-    Ok(Complete {
+    let complete = Complete {
         format_version: version,
         checkpoint_id: checkpoint_id.unwrap_or_default(),
         bytes: bytes.len(),
         counts,
         properties,
-        stopped_early,
+        stopped_early: body.is_none(),
+    };
+    Ok(Whole {
+        complete,
+        layout,
+        body,
     })
 }
 
 /// Reads magic number and version.
-pub(crate) fn version(bytes: &[u8]) -> Result<u8, Damaged> {
-    let damaged = |kind, at, reading, format_version| Damaged {
-        error: ParseError {
+fn version(bytes: &[u8]) -> Result<u8, Damaged> {
+    let damaged = |kind, at, reading, format_version| {
+        let error = ParseError {
             kind,
             at,
             reading,
             context: None,
-        },
-        partial: Partial {
-            format_version,
-            ..Partial::default()
-        },
+        };
+        Err(Damaged::new(
+            error,
+            Partial {
+                format_version,
+                ..Partial::default()
+            },
+        ))
     };
     if !bytes.starts_with(&MAGIC) {
-        return Err(damaged(
+        return damaged(
             ErrorKind::NotMetadata(LooksLike::guess(bytes)),
             0,
             Field::Magic,
             None,
-        ));
+        );
     }
-    let Some(&version) = bytes.get(4..).and_then(|rest| rest.first_chunk::<4>()) else {
-        let kind = ErrorKind::EndOfFile {
-            needed: 4,
-            left: bytes.len() as u64 - 4,
-        };
-        return Err(damaged(kind, 4, Field::FormatVersion, None));
+    let Some(&version) = bytes[MAGIC.len()..].first_chunk::<4>() else {
+        let left = (bytes.len() - MAGIC.len()) as u64;
+        return damaged(
+            ErrorKind::EndOfFile { needed: 4, left },
+            4,
+            Field::FormatVersion,
+            None,
+        );
     };
-    match i32::from_be_bytes(version) {
-        version @ ..=1 => Err(damaged(
-            ErrorKind::TooOld { version },
-            4,
-            Field::FormatVersion,
-            Some(version),
-        )),
-        version @ 2..=7 => Ok(version.unsigned_abs() as u8),
-        version => Err(damaged(
-            ErrorKind::TooNew { version },
-            4,
-            Field::FormatVersion,
-            Some(version),
-        )),
-    }
+    let version = i32::from_be_bytes(version);
+    let kind = match u8::try_from(version) {
+        Ok(version @ 2..=7) => return Ok(version),
+        _ if version < 2 => ErrorKind::TooOld { version },
+        _ => ErrorKind::TooNew { version },
+    };
+    damaged(kind, 4, Field::FormatVersion, Some(version))
 }
 
-/// Why a pass ended before the end of the file.
-pub(crate) enum Ended {
-    Damaged(ParseError),
+/// How a pass over a file ended.
+enum Ended {
+    AtTheEnd(Body, Option<CheckpointProperties>),
     Stopped,
+    Damaged(ParseError),
 }
 
-/// What came of one pass over the file.
-pub(crate) struct Pass {
-    pub(crate) walked: Result<(Body, Option<CheckpointProperties>), Ended>,
-    pub(crate) counts: crate::complete::Counts,
-    pub(crate) checkpoint_id: Option<u64>,
+/// What came of one pass over a file.
+struct Pass {
+    ended: Ended,
+    counts: Counts,
+    checkpoint_id: Option<u64>,
+    /// Something was met whose layout isn't told by version or tag.
+    ambiguous: bool,
 }
 
-/// Reads header, body and properties with one layout, to the exact end of the file.
-pub(crate) fn pass<'a, S: Sink<'a>, T: Trace>(
+/// Reads body and properties with one layout, to the exact end of the file.
+fn pass<'a, S: Sink<'a>, T: Trace>(
     bytes: &'a [u8],
     layout: Layout,
     limits: &Limits,
     trace: T,
     sink: &mut S,
 ) -> Pass {
-    pass_and_look(bytes, layout, limits, trace, sink).0
-}
-
-fn pass_and_look<'a, S: Sink<'a>, T: Trace>(
-    bytes: &'a [u8],
-    layout: Layout,
-    limits: &Limits,
-    trace: T,
-    sink: &mut S,
-) -> (Pass, bool) {
     let mut walk = Walk::new(Cursor::new(bytes, HEADER, trace), sink, layout, limits);
     let walked = walk.body().and_then(|body| {
-        let properties = if layout.version >= 4 {
-            Some(properties(&mut walk.cursor, limits)?)
-        } else {
-            None
+        let properties = match layout.version {
+            4.. => Some(properties(&mut walk.cursor, limits)?),
+            _ => None,
         };
         match walk.cursor.left() {
             0 => Ok((body, properties)),
@@ -193,18 +210,17 @@ fn pass_and_look<'a, S: Sink<'a>, T: Trace>(
             )),
         }
     });
-    let walked = walked.map_err(|halt| match halt {
-        Halt::Stopped => Ended::Stopped,
-        Halt::Fault(fault) => Ended::Damaged(walk.explain(*fault)),
-    });
-    (
-        Pass {
-            walked,
-            counts: walk.counts,
-            checkpoint_id: walk.checkpoint_id,
-        },
-        walk.ambiguous,
-    )
+    let ended = match walked {
+        Ok((body, properties)) => Ended::AtTheEnd(body, properties),
+        Err(Halt::Stopped) => Ended::Stopped,
+        Err(Halt::Fault(fault)) => Ended::Damaged(walk.explain(*fault)),
+    };
+    Pass {
+        ended,
+        counts: walk.counts,
+        checkpoint_id: walk.checkpoint_id,
+        ambiguous: walk.ambiguous,
+    }
 }
 
 fn properties<T: Trace>(c: &mut Cursor<'_, T>, limits: &Limits) -> Read<CheckpointProperties> {
@@ -216,39 +232,32 @@ fn properties<T: Trace>(c: &mut Cursor<'_, T>, limits: &Limits) -> Read<Checkpoi
         .map_err(|missing| Halt::fault(ErrorKind::NotProperties(missing), at, Field::Properties))
 }
 
-/// Finds the layout and runs `go` with it. A version with one layout is run at once; format 3 is first read
-/// silently, newest layout first, and the first that fits to the end is taken; if none does, the one that got
-/// farthest, so that the error is the most telling one.
-pub(crate) fn decide<R>(
-    bytes: &[u8],
-    version: u8,
-    limits: &Limits,
-    go: impl FnOnce(Layout) -> R,
-) -> (Layout, R) {
-    let mut candidates = Layout::candidates(version).take(usize::from(limits.layout_attempts.max(1)));
-    let newest = Layout {
+/// Finds the layout. Most versions have one; format 3 is read silently, newest layout first, and the first that
+/// fits to the exact end is taken; if none does, the one that got farthest, whose error says most.
+fn decide(bytes: &[u8], version: u8, limits: &Limits) -> Layout {
+    let mut best = Layout {
         version,
         channel_subtask: true,
         changelog_ids: true,
     };
-    let mut best = (newest, 0);
-    if version == 3 {
-        for layout in &mut candidates {
-            let (pass, ambiguous) = pass_and_look(bytes, layout, limits, (), &mut ());
-            let got = match pass.walked {
-                Err(Ended::Damaged(error)) => error.at,
-                Ok(_) | Err(Ended::Stopped) => usize::MAX,
-            };
-            if got > best.1 {
-                best = (layout, got);
-            }
-            // Where nothing depends on the layout, the others can't do better.
-            if got == usize::MAX || !ambiguous {
-                break;
-            }
+    if version != 3 {
+        return best;
+    }
+    let mut farthest = 0;
+    for layout in Layout::candidates(version).take(usize::from(limits.layout_attempts.max(1))) {
+        let pass = pass(bytes, layout, limits, (), &mut ());
+        let Ended::Damaged(error) = pass.ended else {
+            return layout;
+        };
+        if error.at > farthest {
+            (best, farthest) = (layout, error.at);
+        }
+        // Where nothing depends on the layout, the others can't do better.
+        if !pass.ambiguous {
+            break;
         }
     }
-    (best.0, go(best.0))
+    best
 }
 
 pub(crate) fn partial_references(
@@ -257,20 +266,21 @@ pub(crate) fn partial_references(
     limits: &Limits,
     f: &mut impl FnMut(&Reference<'_>) -> ControlFlow<()>,
 ) {
-    struct Plain<'f, F>(&'f mut F);
-    impl<'a, F: FnMut(&Reference<'_>) -> ControlFlow<()>> Visitor<'a> for Plain<'_, F> {
-        fn reference(&mut self, reference: &Reference<'a>) -> ControlFlow<()> {
-            (self.0)(reference)
-        }
-    }
-    let mut plain = Plain(f);
     let mut sink = Visit {
-        visitor: &mut plain,
+        visitor: &mut OnlyReferences(f),
         operators: 0,
         subtask: None,
     };
     // How it ends is known already.
-    let _ = pass(bytes, layout, limits, (), &mut sink);
+    pass(bytes, layout, limits, (), &mut sink);
+}
+
+struct OnlyReferences<'f, F>(&'f mut F);
+
+impl<'a, F: FnMut(&Reference<'_>) -> ControlFlow<()>> Visitor<'a> for OnlyReferences<'_, F> {
+    fn reference(&mut self, reference: &Reference<'a>) -> ControlFlow<()> {
+        (self.0)(reference)
+    }
 }
 
 /// Turns records into what a [`Visitor`] wants to know.

@@ -6,7 +6,7 @@ use crate::field::Field;
 use crate::handle::{
     Change, ChangelogInline, Channel, ChannelHead, DistributionMode, KeyGroups, KeyedHead, KeyedTail,
     MasterState, MergedChannels, MergedDirectories, NamedState, Offsets, OperatorHead, OperatorId,
-    OperatorStateHead, Scope, StreamHead,
+    OperatorStateHead, Scope, StreamHead, SubtaskHead,
 };
 use crate::java::JavaStr;
 use crate::span::Span;
@@ -94,6 +94,22 @@ pub(crate) fn subtask_count<T: Trace>(c: In<'_, '_, T>, layout: Layout) -> Read<
         return Ok(None);
     }
     c.fits(count, 4, at, Field::SubtaskCount).map(Some)
+}
+
+pub(crate) fn subtask<T: Trace>(c: In<'_, '_, T>, layout: Layout) -> Read<SubtaskHead> {
+    let at = c.pos();
+    let stored = c.i32(Field::SubtaskIndex)?;
+    let finished = stored < 0;
+    if finished && layout.version < 3 {
+        return Err(Halt::fault(
+            ErrorKind::Negative { value: stored.into() },
+            at,
+            Field::SubtaskIndex,
+        ));
+    }
+    // -stored - 1 is the complement, also of the least number.
+    let index = if finished { !stored } else { stored }.unsigned_abs();
+    Ok(SubtaskHead { index, finished })
 }
 
 fn key_groups<T: Trace>(c: In<'_, '_, T>, least: usize) -> Read<KeyGroups> {
@@ -512,7 +528,9 @@ pub(crate) fn channel_tail<'a, T: Trace>(
         merged_channel(c)?;
     }
     if c.pos() - start != n {
-        let kind = ErrorKind::OutOfRange { value: n as i64 };
+        let kind = ErrorKind::OutOfRange {
+            value: i64::try_from(n).unwrap_or(i64::MAX),
+        };
         return Err(Halt::fault(kind, at, Field::MergedOffsetsLength));
     }
     Ok(Some(MergedChannels {

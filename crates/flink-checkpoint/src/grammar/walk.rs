@@ -4,7 +4,7 @@ use crate::complete::Counts;
 use crate::cursor::{Cursor, Trace};
 use crate::error::{Context, ErrorKind, Fault, Halt, ParseError, Read};
 use crate::field::Field;
-use crate::handle::{KeyedHead, OperatorId, OperatorNo, StreamHead, SubtaskHead};
+use crate::handle::{KeyedHead, OperatorId, OperatorNo, StreamHead};
 use crate::limits::Limits;
 
 use super::{Around, Layout, Place, Sink, StreamAt, records};
@@ -12,7 +12,6 @@ use super::{Around, Layout, Place, Sink, StreamAt, records};
 /// Where the parts of the body lie.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Body {
-    pub(crate) checkpoint_id: u64,
     pub(crate) master_states: usize,
     /// Offset of the first master state.
     pub(crate) master_states_at: usize,
@@ -72,9 +71,9 @@ impl<'s, 'a, S: Sink<'a>, T: Trace> Walk<'s, 'a, S, T> {
         let c = &mut self.cursor;
         let at = c.pos();
         let id = c.i64(Field::CheckpointId)?;
-        let checkpoint_id = u64::try_from(id)
+        let id = u64::try_from(id)
             .map_err(|_| Halt::fault(ErrorKind::OutOfRange { value: id }, at, Field::CheckpointId))?;
-        self.checkpoint_id = Some(checkpoint_id);
+        self.checkpoint_id = Some(id);
         let master_states = c.count(Field::MasterStateCount, records::LEAST_MASTER_STATE)?;
         let master_states_at = c.pos();
         for _ in 0..master_states {
@@ -89,7 +88,6 @@ impl<'s, 'a, S: Sink<'a>, T: Trace> Walk<'s, 'a, S, T> {
         }
         self.operator = None;
         Ok(Body {
-            checkpoint_id,
             master_states,
             master_states_at,
             end: self.cursor.pos(),
@@ -129,21 +127,11 @@ impl<'s, 'a, S: Sink<'a>, T: Trace> Walk<'s, 'a, S, T> {
 
     fn subtask(&mut self) -> Read<()> {
         let at = self.cursor.pos();
-        let stored = self.cursor.i32(Field::SubtaskIndex)?;
-        let finished = stored < 0;
-        if finished && self.layout.version < 3 {
-            return Err(Halt::fault(
-                ErrorKind::Negative { value: stored.into() },
-                at,
-                Field::SubtaskIndex,
-            ));
-        }
-        // -stored - 1 is the complement, also of the least number.
-        let index = if finished { !stored } else { stored }.unsigned_abs();
-        self.subtask = Some(index);
-        self.sink.subtask(at, &SubtaskHead { index, finished });
+        let head = records::subtask(&mut self.cursor, self.layout)?;
+        self.subtask = Some(head.index);
+        self.sink.subtask(at, &head);
         self.counts.subtasks += 1;
-        if finished {
+        if head.finished {
             return Ok(());
         }
         if self.layout.version == 2 {
@@ -260,8 +248,10 @@ impl<'s, 'a, S: Sink<'a>, T: Trace> Walk<'s, 'a, S, T> {
                     }
                 }
             }
-            KeyedHead::ChangelogInline(_) => {
+            KeyedHead::ChangelogInline(log) => {
                 self.counts.inline_changelogs += 1;
+                // Key group and length precede each change.
+                self.counts.inline_changelog_bytes += (log.changes.len() - 8 * log.change_count) as u64;
                 self.nesting -= 1;
                 return Ok(());
             }
@@ -300,7 +290,8 @@ impl<'s, 'a, S: Sink<'a>, T: Trace> Walk<'s, 'a, S, T> {
                 self.counts.inline += 1;
                 self.counts.inline_bytes += bytes.len() as u64;
             }
-            StreamHead::EmptySegment | StreamHead::KeyGroups { .. } => {}
+            StreamHead::EmptySegment => self.counts.empty_segments += 1,
+            StreamHead::KeyGroups { .. } => {}
         }
         self.sink.stream(
             StreamAt {
