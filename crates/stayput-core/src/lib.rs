@@ -12,6 +12,7 @@ pub mod layout;
 pub mod lifecycle_rules;
 pub mod location;
 pub mod loss;
+pub mod metadata;
 pub mod oracle;
 pub mod reference_index;
 pub mod report;

@@ -239,6 +239,8 @@ pub enum LaterReason {
     BudgetSpent,
     /// The key was restored within the last 24 hours.
     OncePerDay,
+    /// `_metadata` comes back only when a listing shows everything that it names.
+    WaitsForItsFiles,
 }
 
 impl LaterReason {
@@ -252,8 +254,22 @@ impl LaterReason {
             Self::Paused => "paused",
             Self::BudgetSpent => "budget spent",
             Self::OncePerDay => "restored within 24 hours",
+            Self::WaitsForItsFiles => "_metadata waits for its files",
         }
     }
+}
+
+/// What a verdict rests on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Basis {
+    /// Snapshots that name the object.
+    Referenced,
+    /// It is an HA store's.
+    HaObject,
+    /// Nobody names it, or that wasn't asked.
+    NotReferenced,
+    /// Nobody can say.
+    Unknown,
 }
 
 /// The answer for one deleted object, with its reasons.
@@ -265,6 +281,8 @@ pub struct Verdict {
     pub outcome: Outcome,
     /// What to tell people beside the outcome: a code and the snapshot it is about.
     pub findings: Vec<(FindingCode, ObjectLocation)>,
+    /// What it rests on.
+    pub basis: Basis,
     /// Who needs it most: the class of the strongest referrer.
     pub class: Option<Class>,
     /// The cause.
@@ -294,6 +312,27 @@ pub fn leave_without_a_look(referrals: &[(Naming, Class)], cause: &Cause) -> Opt
     })
 }
 
+impl Verdict {
+    /// A verdict that needed no look: the object is left.
+    pub fn left(
+        location: ObjectLocation,
+        reason: LeaveReason,
+        basis: Basis,
+        class: Option<Class>,
+        cause: Cause,
+    ) -> Self {
+        Self {
+            location,
+            outcome: Outcome::Leave(reason),
+            findings: Vec::new(),
+            basis,
+            class,
+            cause,
+            decided_by: None,
+        }
+    }
+}
+
 /// The verdict. Pure: the same arguments give the same answer.
 pub fn judge(
     deletion: &Deletion,
@@ -306,6 +345,12 @@ pub fn judge(
         location: deletion.location.clone(),
         outcome: Outcome::Leave(LeaveReason::DirectoryMarker),
         findings: Vec::new(),
+        basis: match evidence {
+            Evidence::Referenced(_) => Basis::Referenced,
+            Evidence::HaObject => Basis::HaObject,
+            Evidence::NotReferenced(_) => Basis::NotReferenced,
+            Evidence::Unknown(_) => Basis::Unknown,
+        },
         class: None,
         cause: deletion.cause.clone(),
         decided_by: None,
@@ -328,7 +373,7 @@ pub fn judge(
             Evidence::HaObject if deletion.cause.is_flink_or_unknown() => {
                 Outcome::Leave(LeaveReason::HaByFlink)
             }
-            Evidence::HaObject => wanted(deletion, look, None, now, &mut verdict),
+            Evidence::HaObject => wanted(deletion, look, now, &mut verdict),
             Evidence::Unknown(why) => unknown(deletion, why, look, policy, now, &mut verdict),
             Evidence::Referenced(referrers) => {
                 referenced(deletion, referrers, look, policy, now, &mut verdict)
@@ -361,7 +406,7 @@ fn unknown(
     });
     verdict.decided_by.clone_from(&unreadable);
     match deletion.cause {
-        Cause::Lifecycle | Cause::Foreign(_) => wanted(deletion, look, None, now, verdict),
+        Cause::Lifecycle | Cause::Foreign(_) => wanted(deletion, look, now, verdict),
         Cause::Flink | Cause::Unknown | Cause::Ours => Outcome::Report(FindingCode::CannotJudge),
     }
 }
@@ -455,7 +500,7 @@ fn referenced(
                     _ => Outcome::Report(FindingCode::ReferenceLost),
                 };
             }
-            wanted(deletion, look, Some(referrer.class), now, verdict)
+            wanted(deletion, look, now, verdict)
         }
     }
 }
@@ -619,13 +664,7 @@ fn once_quiet(wish: Wish, class: Class, loss: &Loss, policy: &Policy, now: Times
 }
 
 /// Somebody needs it: what can be copied, and whether it may be now.
-fn wanted(
-    deletion: &Deletion,
-    look: &Look<'_>,
-    class: Option<Class>,
-    now: Timestamp,
-    verdict: &mut Verdict,
-) -> Outcome {
+fn wanted(deletion: &Deletion, look: &Look<'_>, now: Timestamp, verdict: &mut Verdict) -> Outcome {
     // Once in 24 hours is about rules that take the same key again and again; a person's second mistake is put right at once.
     if deletion.cause == Cause::Lifecycle
         && let Some(free) = look.sources.restored_within_a_day(now)
@@ -655,7 +694,6 @@ fn wanted(
             }
         };
     }
-    let _ = class;
     if look.protect == Protect::Report {
         return Outcome::Report(FindingCode::ReportOnly);
     }

@@ -67,7 +67,12 @@ pub enum PortErrorKind {
 impl PortError {
     /// An error of this kind, without the server's words.
     pub fn new(kind: PortErrorKind, operation: &'static str, subject: impl Into<String>) -> Self {
-        Self { kind, operation, subject: subject.into(), detail: None }
+        Self {
+            kind,
+            operation,
+            subject: subject.into(),
+            detail: None,
+        }
     }
 
     /// With the server's words.
@@ -79,7 +84,10 @@ impl PortError {
 
     /// Whether the same call can succeed later without anybody changing anything.
     pub fn is_transient(&self) -> bool {
-        matches!(self.kind, PortErrorKind::Throttled | PortErrorKind::Conflict | PortErrorKind::Transient)
+        matches!(
+            self.kind,
+            PortErrorKind::Throttled | PortErrorKind::Conflict | PortErrorKind::Transient
+        )
     }
 }
 
@@ -151,7 +159,10 @@ pub struct ObjectHead {
 impl ObjectHead {
     /// One user metadata value.
     pub fn metadata_value(&self, name: &str) -> Option<&str> {
-        self.metadata.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str())
+        self.metadata
+            .iter()
+            .find(|(n, _)| n == name)
+            .map(|(_, v)| v.as_str())
     }
 }
 
@@ -167,22 +178,39 @@ pub struct ObjectBody {
 /// Looking at buckets. Every method reads all pages before it answers, or fails.
 pub trait Reading {
     /// ListObjectsV2 below `prefix` (a full key prefix); `by_directory` rolls up at `/`.
-    fn list(&self, bucket: &str, prefix: &str, by_directory: bool) -> impl Future<Output = Result<Listing, PortError>> + Send;
+    fn list(
+        &self,
+        bucket: &str,
+        prefix: &str,
+        by_directory: bool,
+    ) -> impl Future<Output = Result<Listing, PortError>> + Send;
 
     /// ListObjectVersions.
     fn versions(&self, of: VersionsOf<'_>) -> impl Future<Output = Result<VersionListing, PortError>> + Send;
 
     /// HeadObject of a version, or of what is visible.
-    fn head(&self, location: &ObjectLocation, version: Option<&VersionId>) -> impl Future<Output = Result<ObjectHead, PortError>> + Send;
+    fn head(
+        &self,
+        location: &ObjectLocation,
+        version: Option<&VersionId>,
+    ) -> impl Future<Output = Result<ObjectHead, PortError>> + Send;
 
     /// GetObject into one buffer. An object longer than `max_bytes` is [`PortErrorKind::TooLarge`] and isn't fetched.
-    fn body(&self, location: &ObjectLocation, version: Option<&VersionId>, max_bytes: u64) -> impl Future<Output = Result<ObjectBody, PortError>> + Send;
+    fn body(
+        &self,
+        location: &ObjectLocation,
+        version: Option<&VersionId>,
+        max_bytes: u64,
+    ) -> impl Future<Output = Result<ObjectBody, PortError>> + Send;
 
     /// GetBucketVersioning.
     fn versioning(&self, bucket: &str) -> impl Future<Output = Result<Versioning, PortError>> + Send;
 
     /// GetBucketLifecycleConfiguration; no configuration is an empty one.
-    fn lifecycle(&self, bucket: &str) -> impl Future<Output = Result<LifecycleConfiguration, PortError>> + Send;
+    fn lifecycle(
+        &self,
+        bucket: &str,
+    ) -> impl Future<Output = Result<LifecycleConfiguration, PortError>> + Send;
 }
 
 /// Bringing one version back: CopyObject of it onto its own key with `If-None-Match: *`.

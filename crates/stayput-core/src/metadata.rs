@@ -1,0 +1,113 @@
+//! What the catalogue takes from the bytes of a `_metadata`.
+
+use flink_checkpoint::{Complete, ErrorKind, Limits, Target};
+
+use crate::extent::Extent;
+use crate::location::{Location, ObjectLocation};
+use crate::root::Roots;
+use crate::snapshot::Unreadable;
+
+/// A `_metadata` that was read to its end.
+#[derive(Clone, Debug)]
+pub struct Taken {
+    /// Format version, checkpoint id, counts, properties.
+    pub complete: Complete,
+    /// Every object that a handle names, as often as it is named.
+    pub references: Vec<(ObjectLocation, Extent)>,
+    /// Operator ids, sorted, each once.
+    pub operators: Box<[[u8; 16]]>,
+    /// Keyed backend ids, sorted, each once.
+    pub backends: Box<[Box<str>]>,
+    /// Directories named as a whole, as key prefixes that end in `/`, entropy taken out.
+    pub directories: Box<[ObjectLocation]>,
+    /// How many references lie on other file systems, where Stayput can't look.
+    pub elsewhere: u64,
+}
+
+/// A `_metadata` that can't be read, and what its undamaged part names: a hint, never proof.
+#[derive(Clone, Debug)]
+pub struct NotTaken {
+    /// Why.
+    pub why: Unreadable,
+    /// Objects named before the damage.
+    pub names_at_least: Vec<ObjectLocation>,
+}
+
+/// Reads the bytes of the `_metadata` at `metadata`. Relative handles resolve against where it lies now.
+pub fn take(bytes: &[u8], metadata: &ObjectLocation, roots: &Roots) -> Result<Taken, NotTaken> {
+    let mut references = Vec::new();
+    let mut directories = Vec::new();
+    let mut elsewhere = 0;
+    let mut nameless = None;
+    let result = flink_checkpoint::facts(bytes, &Limits::default(), &mut |reference| match place(
+        &reference.target,
+        metadata,
+    ) {
+        Some(Location::S3(object)) if matches!(reference.target, Target::Directory(_)) => {
+            directories.push(object)
+        }
+        Some(Location::S3(object)) => references.push((object, extent(reference.extent))),
+        Some(Location::Foreign(_)) => elsewhere += 1,
+        None => {
+            nameless.get_or_insert_with(|| reference.target.path().to_string());
+        }
+    });
+    let facts = match result {
+        Ok(facts) => facts,
+        Err(damaged) => {
+            let why = match damaged.error.kind {
+                ErrorKind::TooNew { version } => Unreadable::NewerFormat(version),
+                _ => Unreadable::Damaged(damaged.error.to_string()),
+            };
+            let names_at_least = references.into_iter().map(|(object, _)| object).collect();
+            return Err(NotTaken { why, names_at_least });
+        }
+    };
+    if let Some(path) = nameless {
+        let names_at_least = references.into_iter().map(|(object, _)| object).collect();
+        let why = Unreadable::Damaged(format!("it names {path}, which is no location of an object"));
+        return Err(NotTaken { why, names_at_least });
+    }
+    let mut operators: Vec<_> = facts.operators.iter().map(|id| id.0).collect();
+    operators.sort_unstable();
+    operators.dedup();
+    directories.sort_unstable();
+    directories.dedup();
+    Ok(Taken {
+        complete: facts.complete,
+        references,
+        operators: operators.into(),
+        backends: facts
+            .backends
+            .iter()
+            .map(|b| b.to_string().into_boxed_str())
+            .collect(),
+        directories: directories.iter().map(|d| without_entropy(d, roots)).collect(),
+        elsewhere,
+    })
+}
+
+fn place(target: &Target<'_>, metadata: &ObjectLocation) -> Option<Location> {
+    let path = target.path().as_str()?;
+    match target {
+        Target::Exclusive(_) => Some(Location::S3(metadata.sibling(&path))),
+        Target::Absolute(_) | Target::Directory(_) => Location::parse_flink_path(&path).ok(),
+    }
+}
+
+fn without_entropy(directory: &ObjectLocation, roots: &Roots) -> ObjectLocation {
+    let whole = ObjectLocation::new(directory.bucket(), format!("{}/", directory.key()));
+    match roots.find(&whole) {
+        Some((root, plain)) => ObjectLocation::new(root.bucket(), plain.into_owned()),
+        None => whole,
+    }
+}
+
+fn extent(extent: flink_checkpoint::Extent) -> Extent {
+    match extent {
+        flink_checkpoint::Extent::Exact(n) => Extent::Exact(n),
+        flink_checkpoint::Extent::AtLeast(n) => Extent::AtLeast(n),
+        flink_checkpoint::Extent::Changelog(n) => Extent::Changelog(n),
+        flink_checkpoint::Extent::Unknown => Extent::Unknown,
+    }
+}

@@ -1,0 +1,99 @@
+//! What goes into a call and what comes out.
+
+use s3_documents::notification::Record;
+use serde::Serialize;
+use stayput_core::report::finding::Finding;
+use stayput_core::timestamp::Timestamp;
+use stayput_core::verdict::{LaterReason, Verdict};
+
+/// One message, already read. A message that can't be read never reaches the guard.
+#[derive(Clone, Debug)]
+pub struct Message {
+    /// Its id, as the queue names it.
+    pub id: String,
+    /// What it says.
+    pub records: Vec<Record>,
+}
+
+/// What became of one message.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Answer {
+    /// Everything in it has been answered, or the sweep takes it.
+    Done,
+    /// Somebody must look again.
+    Again {
+        /// Not earlier than this.
+        not_before: Timestamp,
+        /// Why.
+        why: LaterReason,
+    },
+}
+
+/// What came of a call.
+#[derive(Clone, Debug, Default)]
+pub struct BatchReport {
+    /// One answer per message, in their order.
+    pub answers: Vec<(String, Answer)>,
+    /// One verdict per object that a message said was deleted, in key order.
+    pub verdicts: Vec<Acted>,
+    /// What people must be told now: each is sent again only when it changes or after a day.
+    pub findings: Vec<Finding>,
+    /// In numbers.
+    pub summary: Summary,
+}
+
+/// A verdict and what came of carrying it out.
+#[derive(Clone, Debug)]
+pub struct Acted {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What was done.
+    pub done: Done,
+}
+
+/// What was done about a verdict.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Done {
+    /// Nothing was to be done.
+    Nothing,
+    /// It would have been copied; the guard only observes.
+    WouldCopy,
+    /// It was copied.
+    Copied {
+        /// Whether the server honoured the condition.
+        condition_honoured: bool,
+    },
+    /// An earlier call of ours had copied it already.
+    AlreadyCopied,
+    /// Somebody else wrote the key meanwhile: theirs stays.
+    WrittenByOthers,
+    /// The copy failed.
+    Failed(String),
+}
+
+/// A call in numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Summary {
+    /// Messages.
+    pub messages: u64,
+    /// Objects that were judged.
+    pub judged: u64,
+    /// Left, by reason.
+    pub left: std::collections::BTreeMap<&'static str, u64>,
+    /// Copied, or that would have been copied.
+    pub restored: u64,
+    /// To be looked at again.
+    pub later: u64,
+    /// Told to people without doing anything.
+    pub reported: u64,
+    /// Can't be put back.
+    pub lost: u64,
+    /// Copies that failed.
+    pub failed: u64,
+    /// Keys outside every root that nobody names.
+    pub outside: u64,
+    /// Job directories in the catalogue.
+    pub jobs: u64,
+    /// Snapshots in the catalogue.
+    pub snapshots: u64,
+}

@@ -1,0 +1,344 @@
+//! The guard: deletions in, verdicts out, and the copies that they ask for.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use s3_documents::bucket::Versioning;
+use s3_documents::lifecycle::LifecycleConfiguration;
+use s3_documents::notification::{Deletion as DeletionKind, Record};
+use stayput_core::catalogue::{Naming, SnapshotId};
+use stayput_core::cause::Cause;
+use stayput_core::class::{Class, Moment};
+use stayput_core::layout::{METADATA_FILE, Place};
+use stayput_core::location::ObjectLocation;
+use stayput_core::root::{Protect, RootKind};
+use stayput_core::snapshot::{JobDirectory, identity_of};
+use stayput_core::timestamp::Timestamp;
+use stayput_core::verdict::{LeaveReason, Outcome, Told, Verdict, leave_without_a_look};
+use stayput_core::version::VersionId;
+
+use crate::batch::{Acted, BatchReport, Done, Message};
+use crate::causes::ToldCauses;
+use crate::mandate::Mandate;
+use crate::memory::Memory;
+use crate::port::{Clock, CopyIfAbsent, Journal, PortError, Reading};
+pub use crate::restore::{Acting, Hand, Observing};
+use crate::survey::{Eyes, Named, Survey};
+
+mod answer;
+mod judging;
+
+/// Watches deletions. Keep one for as long as the process lives: its catalogue makes the next call cheap.
+pub struct Guard<R, J, C, H = Observing> {
+    reading: R,
+    memory: Memory<J>,
+    clock: C,
+    hand: H,
+    mandate: Mandate,
+    survey: Survey,
+    told: ToldCauses,
+    buckets: BTreeMap<String, Bucket>,
+}
+
+/// What is known of a bucket, for as long as a listing is used.
+#[derive(Clone, Debug)]
+struct Bucket {
+    versioning: Versioning,
+    rules: LifecycleConfiguration,
+    seen_at: Timestamp,
+}
+
+/// One deleted object and everything that the messages of a call say of it.
+#[derive(Clone, Debug)]
+struct Notice {
+    location: ObjectLocation,
+    told: Told,
+    /// Who the messages say deleted it; the latest that names anybody.
+    cause: Cause,
+    /// When the messages say it was deleted, if they do.
+    at: Option<Timestamp>,
+    /// The messages, by their place in the call.
+    messages: BTreeSet<usize>,
+}
+
+impl<R, J, C> Guard<R, J, C, Observing>
+where
+    R: Reading + Sync,
+    J: Journal + Sync,
+    C: Clock,
+{
+    /// A guard that says what it would do and changes nothing outside the control prefix.
+    pub fn observing(reading: R, journal: Option<J>, clock: C, mandate: Mandate) -> Self {
+        Self::with_hand(reading, journal, clock, Observing, mandate)
+    }
+}
+
+impl<R, J, C, M> Guard<R, J, C, Acting<M>>
+where
+    R: Reading + Sync,
+    J: Journal + Sync,
+    C: Clock,
+    M: CopyIfAbsent + Sync,
+{
+    /// A guard that restores.
+    pub fn acting(reading: R, journal: Option<J>, clock: C, copies: M, mandate: Mandate) -> Self {
+        Self::with_hand(reading, journal, clock, Acting::with(copies), mandate)
+    }
+}
+
+impl<R, J, C, H> Guard<R, J, C, H>
+where
+    R: Reading + Sync,
+    J: Journal + Sync,
+    C: Clock,
+    H: Hand + Sync,
+{
+    fn with_hand(reading: R, journal: Option<J>, clock: C, hand: H, mandate: Mandate) -> Self {
+        Self {
+            reading,
+            memory: Memory::new(journal),
+            clock,
+            hand,
+            mandate,
+            survey: Survey::default(),
+            told: ToldCauses::default(),
+            buckets: BTreeMap::new(),
+        }
+    }
+
+    /// What this guard remembers between calls.
+    pub fn memory(&self) -> &Memory<J> {
+        &self.memory
+    }
+
+    /// Judges every deletion that the messages tell of, and restores what is needed.
+    ///
+    /// Acting twice on the same messages is the same as acting once, in whatever order they come. Nothing here fails as a
+    /// whole: what couldn't be read makes the verdicts that need it wait.
+    pub async fn handle(&mut self, messages: &[Message]) -> BatchReport {
+        let now = self.clock.now();
+        let mut report = BatchReport::default();
+        report.summary.messages = messages.len() as u64;
+        let (notices, written) = self.take_in(messages, now);
+        if notices.is_empty() {
+            report.answers = messages
+                .iter()
+                .map(|m| (m.id.clone(), crate::batch::Answer::Done))
+                .collect();
+            return report;
+        }
+        let switches = self.memory.switches().await;
+        let mut failed: Vec<String> = switches
+            .as_ref()
+            .err()
+            .map(PortError::to_string)
+            .into_iter()
+            .collect();
+        let switches = switches.unwrap_or_default();
+        self.know_buckets(&notices, now, &mut failed).await;
+        let rules: BTreeMap<String, LifecycleConfiguration> = self
+            .buckets
+            .iter()
+            .map(|(name, b)| (name.clone(), b.rules.clone()))
+            .collect();
+
+        let Self {
+            reading,
+            memory,
+            mandate,
+            survey,
+            told,
+            hand,
+            buckets,
+            ..
+        } = self;
+        let eyes = Eyes {
+            reading: &*reading,
+            memory: &*memory,
+            mandate: &*mandate,
+            told: &*told,
+            switches: &switches,
+            rules: &rules,
+            now,
+        };
+        let named = name_what_is_told(&eyes, &notices, written, &mut failed).await;
+        survey.refresh(&eyes, &named).await;
+        survey.failed.extend(failed);
+
+        let versioning: BTreeMap<&str, Versioning> =
+            buckets.iter().map(|(n, b)| (n.as_str(), b.versioning)).collect();
+        let mut bench = judging::Bench::new(eyes, survey, hand, versioning);
+        let acted = bench.judge_all(&notices).await;
+        bench.close(&notices, acted, messages, &mut report).await;
+        report
+    }
+
+    /// Sorts the records by object. Keys that end in `/` mean nothing and are dropped before anything else.
+    fn take_in(&mut self, messages: &[Message], now: Timestamp) -> (Vec<Notice>, BTreeSet<ObjectLocation>) {
+        let mut notices: BTreeMap<ObjectLocation, Notice> = BTreeMap::new();
+        let mut written = BTreeSet::new();
+        for (number, message) in messages.iter().enumerate() {
+            for record in &message.records {
+                match record {
+                    Record::Deleted(deleted) => {
+                        let location = ObjectLocation::new(&*deleted.bucket, &*deleted.key);
+                        if location.is_directory_marker() {
+                            continue;
+                        }
+                        let cause = ToldCauses::cause_in(deleted, &self.mandate.principals);
+                        let purge = deleted.is_purge();
+                        if let (false, Some(marker)) = (purge, &deleted.version_id) {
+                            self.told
+                                .tell(&location, &VersionId::new(&**marker), cause.clone());
+                        }
+                        let notice = notices.entry(location.clone()).or_insert_with(|| Notice {
+                            location,
+                            told: Told::default(),
+                            cause: Cause::Unknown,
+                            at: None,
+                            messages: BTreeSet::new(),
+                        });
+                        notice.messages.insert(number);
+                        notice.told.purged |= purge;
+                        notice.told.deleted |= !purge || deleted.what == DeletionKind::Unspecified;
+                        if !purge {
+                            if cause != Cause::Unknown {
+                                notice.cause = cause;
+                            }
+                            let at = deleted
+                                .event_time
+                                .map(Timestamp::from_millis)
+                                .filter(|t| *t <= now);
+                            notice.at = notice.at.max(at);
+                        }
+                    }
+                    Record::Created(created) if created.key.ends_with(METADATA_FILE) => {
+                        written.insert(ObjectLocation::new(&*created.bucket, &*created.key));
+                    }
+                    Record::Created(_) | Record::Other(_) | Record::TestEvent => {}
+                }
+            }
+        }
+        (notices.into_values().collect(), written)
+    }
+
+    /// Versioning and rules of the buckets at hand.
+    async fn know_buckets(&mut self, notices: &[Notice], now: Timestamp, failed: &mut Vec<String>) {
+        let watched: BTreeSet<&str> = self
+            .mandate
+            .roots
+            .iter()
+            .map(stayput_core::root::Root::bucket)
+            .collect();
+        let told: BTreeSet<&str> = notices
+            .iter()
+            .map(|n| n.location.bucket())
+            .filter(|b| watched.contains(b))
+            .collect();
+        for name in told {
+            let fresh = self
+                .buckets
+                .get(name)
+                .is_some_and(|b| now.since(b.seen_at) < self.mandate.catalogue_max_age);
+            if fresh {
+                continue;
+            }
+            let versioning = self.reading.versioning(name).await;
+            // A bucket whose rules may not be read is as one without: causes are then known from messages alone.
+            let rules = match self.reading.lifecycle(name).await {
+                Ok(rules) => rules,
+                Err(e) if e.is_transient() => {
+                    failed.push(e.to_string());
+                    continue;
+                }
+                Err(_) => LifecycleConfiguration::default(),
+            };
+            match versioning {
+                Ok(versioning) => {
+                    self.buckets.insert(
+                        name.to_owned(),
+                        Bucket {
+                            versioning,
+                            rules,
+                            seen_at: now,
+                        },
+                    );
+                }
+                Err(e) => failed.push(e.to_string()),
+            }
+        }
+    }
+}
+
+/// What the deletions name, for the survey; whoever hid a `_metadata` is remembered first.
+async fn name_what_is_told<R: Reading + Sync, J: Journal + Sync>(
+    eyes: &Eyes<'_, R, J>,
+    notices: &[Notice],
+    written: BTreeSet<ObjectLocation>,
+    failed: &mut Vec<String>,
+) -> Named {
+    let mut named = Named::default();
+    let mut name = |location: &ObjectLocation| {
+        let Some((root, plain)) = eyes.mandate.roots.find(location) else {
+            return;
+        };
+        if !matches!(root.kind, RootKind::Checkpoints | RootKind::Savepoints) {
+            return;
+        }
+        let job = |prefix: &str| JobDirectory {
+            bucket: location.bucket().to_owned(),
+            prefix: prefix.to_owned(),
+        };
+        match Place::of(&plain) {
+            Place::Checkpoint { job: prefix, id, .. } => {
+                named.jobs.entry(job(prefix)).or_default().insert(id);
+            }
+            Place::Shared { job: prefix } | Place::TaskOwned { job: prefix } => {
+                named.jobs.entry(job(prefix)).or_default();
+            }
+            Place::Savepoint { directory } => {
+                named
+                    .savepoints
+                    .insert(ObjectLocation::new(location.bucket(), directory));
+            }
+            Place::Elsewhere => {}
+        }
+    };
+    for notice in notices {
+        name(&notice.location);
+    }
+    for metadata in &written {
+        name(metadata);
+    }
+    for notice in notices
+        .iter()
+        .filter(|n| n.told.deleted && n.location.file_name() == METADATA_FILE)
+    {
+        named
+            .deleted
+            .insert(notice.location.clone(), notice.cause.clone());
+        if notice.cause.is_flink_or_unknown() {
+            continue;
+        }
+        // Who hid it must be known to later calls, which see only the marker.
+        let (kind, job) = identity_of(&notice.location);
+        let id = match kind {
+            stayput_core::snapshot::SnapshotKind::Checkpoint { id } => Some(id),
+            stayput_core::snapshot::SnapshotKind::Savepoint => None,
+        };
+        let remembered = async {
+            let history = eyes.history(&notice.location).await?;
+            if let Some(hidden) = history.hidden() {
+                let cause = eyes.cause_of(&notice.location, &history, false).await?;
+                eyes.memory
+                    .remember_hidden(&job, id, &notice.location, &hidden.above_data.id, &cause)
+                    .await?;
+            }
+            Ok::<_, PortError>(())
+        };
+        if let Err(e) = remembered.await {
+            failed.push(e.to_string());
+        }
+    }
+    named.written = written;
+    named
+}

@@ -1,0 +1,364 @@
+//! Carrying out what was judged, remembering what later calls must know, and answering the messages.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures_util::StreamExt;
+use futures_util::stream;
+use stayput_core::report::finding::{Finding, FindingCode};
+use stayput_core::restoring::Permit;
+use stayput_core::verdict::{Basis, LaterReason};
+use stayput_core::version::KeyHistory;
+
+use super::judging::{Bench, Judged};
+use super::{
+    Acted, BatchReport, Cause, Class, Done, Hand, Journal, METADATA_FILE, Message, Notice, ObjectLocation,
+    Outcome, Reading, Timestamp, Verdict, identity_of,
+};
+use crate::batch::{Answer, Summary};
+use crate::inspect::inspect;
+use crate::restore::put_back;
+
+/// So many copies are under way at once.
+const CONCURRENT: usize = 8;
+
+impl<R, J, H> Bench<'_, R, J, H>
+where
+    R: Reading + Sync,
+    J: Journal + Sync,
+    H: Hand + Sync,
+{
+    /// Acts, remembers, tells, answers.
+    pub(super) async fn close(
+        mut self,
+        notices: &[Notice],
+        mut judged: Vec<Judged>,
+        messages: &[Message],
+        report: &mut BatchReport,
+    ) {
+        self.restrain(&mut judged);
+        let done = self.act(&mut judged).await;
+        let trouble = self.remember(&judged, &done).await;
+        report.findings = self.findings(&judged).await;
+        report.summary = self.summary(&judged, &done, messages.len());
+        let mut again: BTreeMap<usize, (Timestamp, LaterReason)> = BTreeMap::new();
+        let by_location: BTreeMap<&ObjectLocation, &Notice> =
+            notices.iter().map(|n| (&n.location, n)).collect();
+        for (j, done) in judged.iter().zip(&done) {
+            let wait = match (&j.verdict.outcome, done) {
+                (_, Done::Failed(why)) => Some((self.eyes.now, LaterReason::Transient(why.clone()))),
+                (Outcome::Later { not_before, why }, _) if comes_again(why) => {
+                    Some((*not_before, why.clone()))
+                }
+                _ => None,
+            };
+            let Some((at, why)) = wait else { continue };
+            for message in by_location
+                .get(&j.verdict.location)
+                .into_iter()
+                .flat_map(|n| &n.messages)
+            {
+                let entry = again.entry(*message).or_insert((at, why.clone()));
+                if at < entry.0 {
+                    *entry = (at, why.clone());
+                }
+            }
+        }
+        if let Some(trouble) = trouble {
+            // What a later call must know couldn't be written down: let the queue bring the messages again.
+            for number in 0..messages.len() {
+                again
+                    .entry(number)
+                    .or_insert((self.eyes.now, LaterReason::Transient(trouble.clone())));
+            }
+        }
+        report.answers = messages
+            .iter()
+            .enumerate()
+            .map(|(number, m)| {
+                let answer = match again.get(&number) {
+                    Some((not_before, why)) => Answer::Again {
+                        not_before: *not_before,
+                        why: why.clone(),
+                    },
+                    None => Answer::Done,
+                };
+                (m.id.clone(), answer)
+            })
+            .collect();
+        let mut verdicts: Vec<Acted> = judged
+            .into_iter()
+            .zip(done)
+            .map(|(j, done)| Acted {
+                verdict: j.verdict,
+                done,
+            })
+            .collect();
+        verdicts.sort_by(|a, b| a.verdict.location.cmp(&b.verdict.location));
+        report.verdicts = verdicts;
+    }
+
+    /// Pause and budget: what is wanted waits, the most needed comes first.
+    fn restrain(&self, judged: &mut [Judged]) {
+        let mut order: Vec<usize> = (0..judged.len()).collect();
+        order.sort_by_key(|n| urgency(&judged[*n].verdict));
+        let (mut objects, mut bytes) = (0u64, 0u64);
+        for n in order {
+            let verdict = &mut judged[n].verdict;
+            let Outcome::Restore(permit) = &verdict.outcome else {
+                continue;
+            };
+            objects = objects.saturating_add(1);
+            bytes = bytes.saturating_add(permit.source().size);
+            let mandate = self.eyes.mandate;
+            let (code, why) = if self.eyes.switches.paused {
+                (FindingCode::Paused, LaterReason::Paused)
+            } else if objects > mandate.copies_per_call || bytes > mandate.bytes_per_call {
+                (FindingCode::BudgetSpent, LaterReason::BudgetSpent)
+            } else {
+                continue;
+            };
+            let about = verdict
+                .decided_by
+                .clone()
+                .unwrap_or_else(|| verdict.location.clone());
+            verdict.findings.push((code, about));
+            verdict.outcome = Outcome::Later {
+                not_before: self.eyes.now,
+                why,
+            };
+        }
+    }
+
+    /// Copies state files first, then each `_metadata` once everything it names is there.
+    async fn act(&mut self, judged: &mut [Judged]) -> Vec<Done> {
+        let mut done = vec![Done::Nothing; judged.len()];
+        let mut files: Vec<(usize, Permit)> = Vec::new();
+        let mut metadata: Vec<usize> = Vec::new();
+        for (n, j) in judged.iter().enumerate() {
+            if let Outcome::Restore(permit) = &j.verdict.outcome {
+                if j.verdict.location.file_name() == METADATA_FILE {
+                    metadata.push(n);
+                } else {
+                    files.push((n, permit.clone()));
+                }
+            }
+        }
+        files.sort_by_key(|(n, _)| urgency(&judged[*n].verdict));
+        metadata.sort_by_key(|n| urgency(&judged[*n].verdict));
+        let (eyes, hand) = (&self.eyes, self.hand);
+        let copied: Vec<(usize, Done)> = stream::iter(files)
+            .map(|(n, permit)| async move { (n, put_back(eyes, hand, &permit).await) })
+            .buffer_unordered(CONCURRENT)
+            .collect()
+            .await;
+        for (n, result) in copied {
+            done[n] = result;
+        }
+        for n in metadata {
+            let location = judged[n].verdict.location.clone();
+            if self.everything_is_there(&location, judged, &done).await {
+                if let Outcome::Restore(permit) = &judged[n].verdict.outcome {
+                    done[n] = put_back(&self.eyes, self.hand, permit).await;
+                }
+            } else {
+                let not_before = self.eyes.now.plus(self.eyes.mandate.policy.settle);
+                judged[n].verdict.outcome = Outcome::Later {
+                    not_before,
+                    why: LaterReason::WaitsForItsFiles,
+                };
+            }
+        }
+        done
+    }
+
+    /// Whether a listing shows every exact reference of a snapshot; for an observing guard, whether it would.
+    async fn everything_is_there(
+        &mut self,
+        metadata: &ObjectLocation,
+        judged: &[Judged],
+        done: &[Done],
+    ) -> bool {
+        let would: BTreeSet<&ObjectLocation> = judged
+            .iter()
+            .zip(done)
+            .filter(|(_, d)| **d == Done::WouldCopy)
+            .map(|(j, _)| &j.verdict.location)
+            .collect();
+        match inspect(&self.eyes, self.survey, metadata, &BTreeSet::new()).await {
+            Ok(Some((_, seen))) => {
+                seen.overwritten.is_empty() && seen.loss.missing.iter().all(|m| would.contains(&m.location))
+            }
+            Ok(None) => false,
+            Err(e) => {
+                self.survey.failed.push(e.to_string());
+                false
+            }
+        }
+    }
+
+    /// Writes down what later calls and the sweep must know; returns what couldn't be written.
+    async fn remember(&self, judged: &[Judged], done: &[Done]) -> Option<String> {
+        let mut trouble = None;
+        for (j, done) in judged.iter().zip(done) {
+            if let Err(e) = self.remember_one(j, done).await {
+                trouble.get_or_insert(e.to_string());
+            }
+        }
+        trouble
+    }
+
+    async fn remember_one(&self, judged: &Judged, done: &Done) -> Result<(), crate::port::PortError> {
+        let verdict = &judged.verdict;
+        let memory = self.eyes.memory;
+        match &verdict.outcome {
+            Outcome::Later { .. } | Outcome::Report(_) => {
+                let marker = judged
+                    .history
+                    .as_ref()
+                    .and_then(KeyHistory::hidden)
+                    .map(|h| &h.above_data.id);
+                if let Some(marker) = marker.filter(|_| verdict.cause != Cause::Unknown) {
+                    memory
+                        .remember_cause(&verdict.location, marker, &verdict.cause)
+                        .await?;
+                }
+                if let (Outcome::Report(FindingCode::DiscardCutShort), Some(about)) =
+                    (&verdict.outcome, &verdict.decided_by)
+                {
+                    memory.remember_left_to_flink(about, self.eyes.now).await?;
+                }
+                Ok(())
+            }
+            Outcome::Restore(_) => {
+                let copied = matches!(done, Done::Copied { .. } | Done::AlreadyCopied);
+                if let (Cause::Foreign(principal), Some(about), true) =
+                    (&verdict.cause, &verdict.decided_by, copied)
+                    && verdict.location == *about
+                    && self.inspected.get(about).is_some_and(|i| i.loss.whole)
+                {
+                    memory
+                        .remember_put_back(&identity_of(about).1, principal, self.eyes.now)
+                        .await?;
+                }
+                Ok(())
+            }
+            Outcome::Leave(_) | Outcome::Lost(_) => Ok(()),
+        }
+    }
+
+    /// One finding per snapshot and code, and only those that are news.
+    async fn findings(&mut self, judged: &[Judged]) -> Vec<Finding> {
+        let mut all: BTreeMap<(FindingCode, String), Finding> = BTreeMap::new();
+        for j in judged {
+            let verdict = &j.verdict;
+            let about = verdict.decided_by.as_ref().unwrap_or(&verdict.location);
+            let of_outcome = match verdict.outcome {
+                Outcome::Report(code) | Outcome::Lost(code) => Some((code, about.clone())),
+                Outcome::Leave(_) | Outcome::Restore(_) | Outcome::Later { .. } => None,
+            };
+            let codes: BTreeSet<_> = verdict.findings.iter().cloned().chain(of_outcome).collect();
+            for (code, about) in codes {
+                let finding = all
+                    .entry((code, about.to_string()))
+                    .or_insert_with(|| Finding::new(code, about.to_string()));
+                finding.count(&verdict.location);
+                finding.deadline = match (finding.deadline, j.deadline) {
+                    (Some(a), Some(b)) => Some(a.min(b)),
+                    (a, b) => a.or(b),
+                };
+                if finding.undo.is_none() {
+                    finding.undo = undo_command(&verdict.location, j.history.as_ref());
+                }
+            }
+        }
+        let mut news = Vec::new();
+        for finding in all.into_values() {
+            // A finding whose memory can't be asked is sent: twice is better than never.
+            if self
+                .eyes
+                .memory
+                .is_news(&finding, self.eyes.now)
+                .await
+                .unwrap_or(true)
+            {
+                news.push(finding);
+            }
+        }
+        news.sort_by_key(|f| std::cmp::Reverse(f.severity));
+        news
+    }
+
+    fn summary(&self, judged: &[Judged], done: &[Done], messages: usize) -> Summary {
+        let mut summary = Summary {
+            messages: messages as u64,
+            judged: judged.len() as u64,
+            outside: self.outside,
+            jobs: self
+                .survey
+                .catalogue
+                .jobs()
+                .filter(|(_, j)| !j.snapshots.is_empty())
+                .count() as u64,
+            snapshots: self.survey.catalogue.iter().count() as u64,
+            ..Summary::default()
+        };
+        for (j, done) in judged.iter().zip(done) {
+            if let Done::Failed(_) = done {
+                summary.failed += 1;
+                continue;
+            }
+            match &j.verdict.outcome {
+                Outcome::Leave(reason) => *summary.left.entry(reason.word()).or_default() += 1,
+                Outcome::Restore(_) => summary.restored += 1,
+                Outcome::Later { .. } => summary.later += 1,
+                Outcome::Report(_) => summary.reported += 1,
+                Outcome::Lost(_) => summary.lost += 1,
+            }
+        }
+        summary
+    }
+}
+
+/// Who is served first: running, HA, resting, dormant, spare, then what nobody can say.
+fn urgency(verdict: &Verdict) -> u8 {
+    match (verdict.basis, verdict.class) {
+        (_, Some(Class::Running)) => 0,
+        (Basis::HaObject, _) => 1,
+        (_, Some(Class::Resting)) => 2,
+        (_, Some(Class::Dormant)) => 3,
+        (_, Some(Class::Spare)) => 4,
+        (_, None) => 5,
+    }
+}
+
+/// Waits that the queue carries; the others are the sweep's: nothing is dropped, and nothing lands in a dead-letter queue for them.
+fn comes_again(why: &LaterReason) -> bool {
+    match why {
+        LaterReason::Quiet
+        | LaterReason::MayBeADiscard
+        | LaterReason::Transient(_)
+        | LaterReason::WaitsForItsFiles => true,
+        LaterReason::Thaw | LaterReason::Paused | LaterReason::BudgetSpent | LaterReason::OncePerDay => false,
+    }
+}
+
+/// The command that removes the marker on top, so that the version below is visible again.
+fn undo_command(location: &ObjectLocation, history: Option<&KeyHistory>) -> Option<String> {
+    let marker = &history?.hidden()?.newest.id;
+    Some(format!(
+        "aws s3api delete-object --bucket {} --key {} --version-id {}",
+        quoted(location.bucket()),
+        quoted(location.key()),
+        quoted(marker.as_str())
+    ))
+}
+
+/// For a POSIX shell.
+fn quoted(text: &str) -> String {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"/._-".contains(&b);
+    if !text.is_empty() && text.bytes().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}

@@ -1,0 +1,43 @@
+//! What a guard watches, and how far it may go: the settings, as the use cases need them.
+
+use std::time::Duration;
+
+use stayput_core::cause::Principals;
+use stayput_core::root::Roots;
+use stayput_core::timestamp::Timestamp;
+use stayput_core::verdict::Policy;
+
+/// What a guard watches, and how.
+#[derive(Clone, Debug)]
+pub struct Mandate {
+    /// All roots.
+    pub roots: Roots,
+    /// Whose deletions mean what.
+    pub principals: Principals,
+    /// Delays and ages of the verdict table.
+    pub policy: Policy,
+    /// Listings are used no longer than this.
+    pub catalogue_max_age: Duration,
+    /// A `_metadata` longer than this isn't read.
+    pub max_metadata_bytes: u64,
+    /// The day of installation: older markers are history. `None`: everything counts.
+    pub protect_since: Option<Timestamp>,
+    /// At most so many objects are copied in one call.
+    pub copies_per_call: u64,
+    /// At most so many bytes are copied in one call.
+    pub bytes_per_call: u64,
+}
+
+impl Mandate {
+    /// Whether a marker counts: not older than the day of installation. Lifecycle markers are dated midnight, so that day counts whole.
+    pub fn counts(&self, marker: Timestamp) -> bool {
+        self.protect_since.is_none_or(|since| {
+            let since = if marker.is_midnight() {
+                since.midnight()
+            } else {
+                since
+            };
+            marker >= since
+        })
+    }
+}

@@ -1,0 +1,404 @@
+//! What Stayput remembers between calls, as documents under the control prefix.
+//!
+//! | name | says |
+//! | --- | --- |
+//! | `switch/pause` | Stayput is paused |
+//! | `switch/pin/<hash>`, `switch/release/<hash>` | a uri that a person named |
+//! | `hidden/<job hash>/<id>-<hash>` | who hid a `_metadata`; missing means Flink or nobody known |
+//! | `cause/<hash>` | the cause of a marker that was left at "later" |
+//! | `claimed/<hash>` | a snapshot that was claimed stays claimed |
+//! | `left-to-flink/<hash>` | a verdict left a snapshot's loss to Flink |
+//! | `put-back/<hash>` | a directory that was put back after a principal had deleted it as a whole |
+//! | `finding/<hash>` | when a finding was sent, and over how many objects |
+//! | `orphans/*` | keys that `orphans` hid |
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use stayput_core::cause::Cause;
+use stayput_core::location::ObjectLocation;
+use stayput_core::report::finding::Finding;
+use stayput_core::snapshot::JobDirectory;
+use stayput_core::timestamp::Timestamp;
+use stayput_core::version::VersionId;
+
+use crate::port::{Journal, PortError, PortErrorKind};
+
+/// A finding is sent again after so long, even if nothing changed.
+const FINDING_AGAIN_AFTER: std::time::Duration = std::time::Duration::from_secs(24 * 3600);
+
+/// The journal, by meaning. Without a control prefix there is none, and what only it would know is unknown.
+#[derive(Clone, Debug)]
+pub struct Memory<J> {
+    journal: Option<J>,
+}
+
+/// What persons switched.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Switches {
+    /// Nothing is restored.
+    pub paused: bool,
+    /// Snapshots below these locations count as running.
+    pub pinned: Vec<ObjectLocation>,
+    /// Deletions below these locations are intended.
+    pub released: Vec<ObjectLocation>,
+}
+
+/// Which switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switch {
+    /// `stayput pin`.
+    Pin,
+    /// `stayput release`.
+    Release,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Uri {
+    uri: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct RememberedCause {
+    object: String,
+    marker: VersionId,
+    #[serde(flatten)]
+    cause: Cause,
+}
+
+#[derive(Serialize, Deserialize)]
+struct RememberedSnapshot {
+    metadata: String,
+    at: Timestamp,
+}
+
+#[derive(Serialize, Deserialize)]
+struct RememberedPutBack {
+    directory: String,
+    principal: String,
+    at: Timestamp,
+}
+
+#[derive(Serialize, Deserialize)]
+struct RememberedFinding {
+    code: String,
+    about: String,
+    objects: u64,
+    at: Timestamp,
+}
+
+/// The manifest of one run of `orphans`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct OrphansManifest {
+    /// The bucket.
+    pub bucket: String,
+    /// Keys that were hidden.
+    pub keys: Vec<String>,
+}
+
+fn hash(parts: &[&str]) -> String {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update(part.as_bytes());
+        hasher.update([0]);
+    }
+    hasher
+        .finalize()
+        .iter()
+        .take(16)
+        .fold(String::with_capacity(32), |mut text, byte| {
+            use std::fmt::Write;
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+}
+
+impl<J: Journal> Memory<J> {
+    /// Over a journal, or over none.
+    pub fn new(journal: Option<J>) -> Self {
+        Self { journal }
+    }
+
+    /// Whether anything is remembered at all.
+    pub fn is_there(&self) -> bool {
+        self.journal.is_some()
+    }
+
+    async fn read<T: for<'de> Deserialize<'de>>(&self, name: &str) -> Result<Option<T>, PortError> {
+        let Some(journal) = &self.journal else {
+            return Ok(None);
+        };
+        let Some(bytes) = journal.read(name).await? else {
+            return Ok(None);
+        };
+        serde_json::from_slice(&bytes).map(Some).map_err(|e| {
+            PortError::new(
+                PortErrorKind::Unreadable,
+                "GetObject",
+                format!("journal document {name}"),
+            )
+            .because(format!("{e}; it isn't one that Stayput wrote: move it away"))
+        })
+    }
+
+    async fn write<T: Serialize>(&self, name: &str, document: &T) -> Result<(), PortError> {
+        let Some(journal) = &self.journal else {
+            return Ok(());
+        };
+        let bytes = serde_json::to_vec(document).map_err(|e| {
+            PortError::new(PortErrorKind::Unreadable, "PutObject", name).because(e.to_string())
+        })?;
+        journal.write(name, &bytes).await
+    }
+
+    async fn names(&self, prefix: &str) -> Result<Vec<String>, PortError> {
+        match &self.journal {
+            Some(journal) => journal.names(prefix).await,
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// What persons switched: one listing, and one read for each pin and release.
+    pub async fn switches(&self) -> Result<Switches, PortError> {
+        let mut switches = Switches::default();
+        for name in self.names("switch/").await? {
+            if name == "switch/pause" {
+                switches.paused = true;
+                continue;
+            }
+            let list = match name.split('/').nth(1) {
+                Some("pin") => &mut switches.pinned,
+                Some("release") => &mut switches.released,
+                _ => continue,
+            };
+            if let Some(Uri { uri }) = self.read(&name).await?
+                && let Ok(stayput_core::location::Location::S3(location)) =
+                    stayput_core::location::Location::parse_flink_path(&uri)
+            {
+                list.push(location);
+            }
+        }
+        Ok(switches)
+    }
+
+    /// Switches a pin or release on.
+    pub async fn switch_on(&self, switch: Switch, uri: &str) -> Result<(), PortError> {
+        let word = match switch {
+            Switch::Pin => "pin",
+            Switch::Release => "release",
+        };
+        self.write(
+            &format!("switch/{word}/{}", hash(&[uri])),
+            &Uri { uri: uri.to_owned() },
+        )
+        .await
+    }
+
+    /// Pauses.
+    pub async fn pause(&self, now: Timestamp) -> Result<(), PortError> {
+        self.write("switch/pause", &now).await
+    }
+
+    fn hidden_prefix(job: &JobDirectory) -> String {
+        format!("hidden/{}/", hash(&[&job.bucket, &job.prefix]))
+    }
+
+    /// Remembers who hid a `_metadata`. Flink and unknown needn't be remembered: missing means them.
+    pub async fn remember_hidden(
+        &self,
+        job: &JobDirectory,
+        id: Option<u64>,
+        metadata: &ObjectLocation,
+        marker: &VersionId,
+        cause: &Cause,
+    ) -> Result<(), PortError> {
+        if cause.is_flink_or_unknown() {
+            return Ok(());
+        }
+        let name = format!(
+            "{}{}-{}",
+            Self::hidden_prefix(job),
+            id.unwrap_or_default(),
+            hash(&[metadata.bucket(), metadata.key(), marker.as_str()])
+        );
+        let document = RememberedCause {
+            object: metadata.to_string(),
+            marker: marker.clone(),
+            cause: cause.clone(),
+        };
+        self.write(&name, &document).await
+    }
+
+    /// The highest checkpoint id of this directory whose `_metadata` somebody but Flink hid.
+    pub async fn highest_hidden(&self, job: &JobDirectory) -> Result<Option<u64>, PortError> {
+        let prefix = Self::hidden_prefix(job);
+        let names = self.names(&prefix).await?;
+        Ok(names
+            .iter()
+            .filter_map(|n| n.strip_prefix(&prefix)?.split_once('-')?.0.parse().ok())
+            .max())
+    }
+
+    /// Who hid this `_metadata`, if it was somebody but Flink.
+    pub async fn who_hid(
+        &self,
+        job: &JobDirectory,
+        id: Option<u64>,
+        metadata: &ObjectLocation,
+        marker: &VersionId,
+    ) -> Result<Option<Cause>, PortError> {
+        let name = format!(
+            "{}{}-{}",
+            Self::hidden_prefix(job),
+            id.unwrap_or_default(),
+            hash(&[metadata.bucket(), metadata.key(), marker.as_str()])
+        );
+        Ok(self.read::<RememberedCause>(&name).await?.map(|r| r.cause))
+    }
+
+    /// Remembers the cause of a marker whose verdict waits.
+    pub async fn remember_cause(
+        &self,
+        object: &ObjectLocation,
+        marker: &VersionId,
+        cause: &Cause,
+    ) -> Result<(), PortError> {
+        let name = format!(
+            "cause/{}",
+            hash(&[object.bucket(), object.key(), marker.as_str()])
+        );
+        let document = RememberedCause {
+            object: object.to_string(),
+            marker: marker.clone(),
+            cause: cause.clone(),
+        };
+        self.write(&name, &document).await
+    }
+
+    /// The remembered cause of a marker.
+    pub async fn cause(
+        &self,
+        object: &ObjectLocation,
+        marker: &VersionId,
+    ) -> Result<Option<Cause>, PortError> {
+        let name = format!(
+            "cause/{}",
+            hash(&[object.bucket(), object.key(), marker.as_str()])
+        );
+        Ok(self.read::<RememberedCause>(&name).await?.map(|r| r.cause))
+    }
+
+    /// Remembers that a snapshot was claimed.
+    pub async fn remember_claimed(&self, metadata: &ObjectLocation, at: Timestamp) -> Result<(), PortError> {
+        self.write(
+            &snapshot_name("claimed", metadata),
+            &RememberedSnapshot {
+                metadata: metadata.to_string(),
+                at,
+            },
+        )
+        .await
+    }
+
+    /// Whether a snapshot was ever seen claimed.
+    pub async fn was_claimed(&self, metadata: &ObjectLocation) -> Result<bool, PortError> {
+        Ok(self
+            .read::<RememberedSnapshot>(&snapshot_name("claimed", metadata))
+            .await?
+            .is_some())
+    }
+
+    /// Remembers that a verdict left a snapshot's loss to Flink.
+    pub async fn remember_left_to_flink(
+        &self,
+        metadata: &ObjectLocation,
+        at: Timestamp,
+    ) -> Result<(), PortError> {
+        self.write(
+            &snapshot_name("left-to-flink", metadata),
+            &RememberedSnapshot {
+                metadata: metadata.to_string(),
+                at,
+            },
+        )
+        .await
+    }
+
+    /// Whether a verdict ever left a snapshot's loss to Flink.
+    pub async fn was_left_to_flink(&self, metadata: &ObjectLocation) -> Result<bool, PortError> {
+        Ok(self
+            .read::<RememberedSnapshot>(&snapshot_name("left-to-flink", metadata))
+            .await?
+            .is_some())
+    }
+
+    /// Remembers that a directory was put back after a principal had deleted it as a whole.
+    pub async fn remember_put_back(
+        &self,
+        job: &JobDirectory,
+        principal: &str,
+        at: Timestamp,
+    ) -> Result<(), PortError> {
+        let name = put_back_name(job, principal);
+        let document = RememberedPutBack {
+            directory: job.to_string(),
+            principal: principal.to_owned(),
+            at,
+        };
+        self.write(&name, &document).await
+    }
+
+    /// Whether this directory was put back before after the same principal had deleted it as a whole.
+    pub async fn was_put_back(&self, job: &JobDirectory, principal: &str) -> Result<bool, PortError> {
+        Ok(self
+            .read::<RememberedPutBack>(&put_back_name(job, principal))
+            .await?
+            .is_some())
+    }
+
+    /// Whether a finding is news: never sent, changed, or sent more than a day ago. Remembers it if so.
+    pub async fn is_news(&self, finding: &Finding, now: Timestamp) -> Result<bool, PortError> {
+        let name = format!("finding/{}", hash(&[finding.code.text(), &finding.about]));
+        let before: Option<RememberedFinding> = self.read(&name).await?;
+        let news =
+            before.is_none_or(|b| b.objects != finding.objects || now.since(b.at) >= FINDING_AGAIN_AFTER);
+        if news {
+            let document = RememberedFinding {
+                code: finding.code.text().to_owned(),
+                about: finding.about.clone(),
+                objects: finding.objects,
+                at: now,
+            };
+            self.write(&name, &document).await?;
+        }
+        Ok(news)
+    }
+
+    /// Remembers what `orphans` hid.
+    pub async fn remember_orphans(&self, run: &str, manifest: &OrphansManifest) -> Result<(), PortError> {
+        self.write(&format!("orphans/{run}"), manifest).await
+    }
+
+    /// Whether `orphans` hid this object, by its manifests.
+    pub async fn hidden_by_orphans(&self, object: &ObjectLocation) -> Result<bool, PortError> {
+        for name in self.names("orphans/").await? {
+            let manifest: Option<OrphansManifest> = self.read(&name).await?;
+            if manifest
+                .is_some_and(|m| m.bucket == object.bucket() && m.keys.iter().any(|k| k == object.key()))
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+fn snapshot_name(kind: &str, metadata: &ObjectLocation) -> String {
+    format!("{kind}/{}", hash(&[metadata.bucket(), metadata.key()]))
+}
+
+fn put_back_name(job: &JobDirectory, principal: &str) -> String {
+    // A session name changes with every login; the role is what comes back.
+    let role = principal.strip_prefix("AWS:").unwrap_or(principal);
+    let role = role.split_once(':').map_or(role, |(id, _)| id);
+    format!("put-back/{}", hash(&[&job.bucket, &job.prefix, role]))
+}

@@ -1,0 +1,681 @@
+//! Finding snapshots: all roots when nothing is known, then only what a call names, at most as often as needed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures_util::StreamExt;
+use futures_util::stream;
+use stayput_core::catalogue::Catalogue;
+use stayput_core::cause::Cause;
+use stayput_core::layout::{self, METADATA_FILE};
+use stayput_core::location::ObjectLocation;
+use stayput_core::metadata::{NotTaken, take};
+use stayput_core::restoring::copy_metadata;
+use stayput_core::root::RootKind;
+use stayput_core::snapshot::{
+    Contents, Facts, HiddenBy, JobDirectory, Kept, Snapshot, SnapshotKind, Unreadable, identity_of,
+};
+use stayput_core::timestamp::Timestamp;
+use stayput_core::version::{KeyHistory, VersionId};
+
+use crate::causes::{self, ToldCauses};
+use crate::mandate::Mandate;
+use crate::memory::{Memory, Switches};
+use crate::port::{Journal, Listing, ObjectBody, ObjectHead, PortError, PortErrorKind, Reading, VersionsOf};
+
+/// So many requests are under way at once.
+const CONCURRENT: usize = 16;
+/// Roots are descended so deep for job directories.
+const DEPTH: usize = 4;
+/// Of one directory so many checkpoints are read at once; of the others only the newest by time.
+const READ_PER_DIRECTORY: usize = 16;
+/// So many versions of one `_metadata`, and so many hidden checkpoints of one directory, are tried.
+const TRIES: usize = 4;
+
+/// What a call names, so that it must be looked at anew.
+#[derive(Debug, Default)]
+pub(crate) struct Named {
+    /// Job directories, with the ids of checkpoints under which something was deleted.
+    pub(crate) jobs: BTreeMap<JobDirectory, BTreeSet<u64>>,
+    /// Savepoint directories under which something was deleted.
+    pub(crate) savepoints: BTreeSet<ObjectLocation>,
+    /// `_metadata` that were deleted, and by whom.
+    pub(crate) deleted: BTreeMap<ObjectLocation, Cause>,
+    /// `_metadata` that were written.
+    pub(crate) written: BTreeSet<ObjectLocation>,
+}
+
+/// The catalogue and how fresh it is.
+#[derive(Default)]
+pub(crate) struct Survey {
+    pub(crate) catalogue: Catalogue,
+    surveyed_at: Option<Timestamp>,
+    /// What couldn't be read just now: no statement of absence holds while there is any.
+    pub(crate) failed: Vec<String>,
+}
+
+/// What everybody needs who looks: borrowed for one call.
+pub(crate) struct Eyes<'g, R, J> {
+    pub(crate) reading: &'g R,
+    pub(crate) memory: &'g Memory<J>,
+    pub(crate) mandate: &'g Mandate,
+    pub(crate) told: &'g ToldCauses,
+    pub(crate) switches: &'g Switches,
+    pub(crate) rules: &'g BTreeMap<String, s3_documents::lifecycle::LifecycleConfiguration>,
+    pub(crate) now: Timestamp,
+}
+
+impl<R: Reading + Sync, J: Journal + Sync> Eyes<'_, R, J> {
+    /// All versions and markers of one key.
+    pub(crate) async fn history(&self, location: &ObjectLocation) -> Result<KeyHistory, PortError> {
+        let of = VersionsOf {
+            bucket: location.bucket(),
+            prefix: location.key(),
+            by_directory: false,
+            after_key: None,
+            pages: Some(1),
+        };
+        let mut listing = self.reading.versions(of.clone()).await?;
+        // Longer keys sort after the key itself, so its rows are on the first page unless there are a thousand of them.
+        if listing.truncated && listing.entries.iter().all(|e| e.key == location.key()) {
+            listing = self.reading.versions(VersionsOf { pages: None, ..of }).await?;
+        }
+        listing.entries.retain(|e| e.key == location.key());
+        Ok(KeyHistory::new(listing.entries))
+    }
+
+    /// Who put the marker directly above the data version there: message, journal, rule.
+    pub(crate) async fn cause_of(
+        &self,
+        location: &ObjectLocation,
+        history: &KeyHistory,
+        ask_journal: bool,
+    ) -> Result<Cause, PortError> {
+        let Some(hidden) = history.hidden() else {
+            return Ok(Cause::Unknown);
+        };
+        let marker = &hidden.above_data.id;
+        let told = self.told.of(location, marker).cloned();
+        if let Some(cause) = told.filter(|c| *c != Cause::Unknown) {
+            return Ok(cause);
+        }
+        if ask_journal {
+            let remembered = if location.file_name() == METADATA_FILE {
+                let (kind, job) = identity_of(location);
+                self.memory.who_hid(&job, id_of(kind), location, marker).await?
+            } else {
+                self.memory.cause(location, marker).await?
+            };
+            if let Some(cause) = remembered {
+                return Ok(cause);
+            }
+        }
+        let rules = self.rules.get(location.bucket());
+        Ok(rules
+            .and_then(|r| causes::by_rule(r, history))
+            .map_or(Cause::Unknown, |(_, cause)| cause))
+    }
+}
+
+fn id_of(kind: SnapshotKind) -> Option<u64> {
+    match kind {
+        SnapshotKind::Checkpoint { id } => Some(id),
+        SnapshotKind::Savepoint => None,
+    }
+}
+
+/// One `_metadata` that was asked for.
+enum Fetched {
+    Body(ObjectBody),
+    Absent,
+    Unreadable(Unreadable),
+    Failed(String),
+}
+
+impl Survey {
+    /// Brings the catalogue up to date for a call: everything if it is older than allowed, else what the call names.
+    pub(crate) async fn refresh<R: Reading + Sync, J: Journal + Sync>(
+        &mut self,
+        eyes: &Eyes<'_, R, J>,
+        named: &Named,
+    ) {
+        self.failed.clear();
+        let stale = self
+            .surveyed_at
+            .is_none_or(|at| eyes.now.since(at) >= eyes.mandate.catalogue_max_age);
+        let mut jobs: BTreeSet<JobDirectory> = named.jobs.keys().cloned().collect();
+        let mut savepoints = named.savepoints.clone();
+        if stale {
+            let complete = self.discover(eyes, &mut jobs, &mut savepoints).await;
+            jobs.extend(
+                self.catalogue
+                    .jobs()
+                    .filter(|(_, r)| r.listed_at.is_some())
+                    .map(|(j, _)| j.clone()),
+            );
+            if complete {
+                self.surveyed_at = Some(eyes.now);
+            }
+        }
+        // Jobs that snapshots of the named ones point into are linked by the index and need no listing of their own.
+        let listings: Vec<(JobDirectory, Result<Listing, PortError>)> = stream::iter(jobs)
+            .map(|job| async move {
+                let listing = eyes
+                    .reading
+                    .list(&job.bucket, &format!("{}chk-", job.prefix), true)
+                    .await;
+                (job, listing)
+            })
+            .buffer_unordered(CONCURRENT)
+            .collect()
+            .await;
+        for (job, listing) in listings {
+            match listing {
+                Ok(listing) => self.take_listing(eyes, named, job, &listing).await,
+                Err(e) => self.failed.push(e.to_string()),
+            }
+        }
+        for directory in savepoints {
+            self.take_savepoint(eyes, named, &directory.sibling(METADATA_FILE))
+                .await;
+        }
+        for (_, metadata) in self.metadata_locations() {
+            self.mark_kept(eyes, &metadata);
+        }
+    }
+
+    fn metadata_locations(&self) -> Vec<((), ObjectLocation)> {
+        self.catalogue
+            .iter()
+            .map(|(_, s)| ((), s.metadata.clone()))
+            .collect()
+    }
+
+    fn mark_kept<R, J>(&mut self, eyes: &Eyes<'_, R, J>, metadata: &ObjectLocation) {
+        let pinned = eyes
+            .switches
+            .pinned
+            .iter()
+            .any(|p| p.bucket() == metadata.bucket() && metadata.key().starts_with(p.key()));
+        if let Some(snapshot) = self
+            .catalogue
+            .at(metadata)
+            .and_then(|id| self.catalogue.get_mut(id))
+        {
+            snapshot.kept = pinned.then_some(Kept::Pinned);
+        }
+    }
+
+    /// Descends all roots for job directories and savepoints. `false` if anything couldn't be listed.
+    async fn discover<R: Reading + Sync, J: Journal + Sync>(
+        &mut self,
+        eyes: &Eyes<'_, R, J>,
+        jobs: &mut BTreeSet<JobDirectory>,
+        savepoints: &mut BTreeSet<ObjectLocation>,
+    ) -> bool {
+        let of_snapshots = |kind| matches!(kind, RootKind::Checkpoints | RootKind::Savepoints);
+        let other_roots: Vec<(String, String)> = eyes
+            .mandate
+            .roots
+            .iter()
+            .filter(|r| !of_snapshots(r.kind))
+            .map(|r| (r.bucket().to_owned(), r.metadata_prefix()))
+            .collect();
+        let mut level: Vec<(String, String)> = eyes
+            .mandate
+            .roots
+            .iter()
+            .filter(|r| of_snapshots(r.kind))
+            .map(|r| (r.bucket().to_owned(), r.metadata_prefix()))
+            .collect();
+        let mut complete = true;
+        for depth in 0..=DEPTH {
+            let listings: Vec<_> = stream::iter(std::mem::take(&mut level))
+                .map(|(bucket, prefix)| async move {
+                    let listing = eyes.reading.list(&bucket, &prefix, true).await;
+                    (bucket, prefix, listing)
+                })
+                .buffer_unordered(CONCURRENT)
+                .collect()
+                .await;
+            for (bucket, prefix, listing) in listings {
+                let listing = match listing {
+                    Ok(listing) => listing,
+                    Err(e) => {
+                        complete = false;
+                        self.failed.push(e.to_string());
+                        continue;
+                    }
+                };
+                if listing
+                    .objects
+                    .iter()
+                    .any(|o| o.key == format!("{prefix}{METADATA_FILE}"))
+                {
+                    savepoints.insert(ObjectLocation::new(&*bucket, &*prefix));
+                }
+                for child in listing.prefixes {
+                    if other_roots.iter().any(|(b, p)| *b == bucket && *p == child) {
+                        continue;
+                    }
+                    let name = child[prefix.len()..].trim_end_matches('/');
+                    let job = |prefix: &str| JobDirectory {
+                        bucket: bucket.clone(),
+                        prefix: prefix.to_owned(),
+                    };
+                    if layout::is_job_id(name) {
+                        jobs.insert(job(&child));
+                    } else if layout::checkpoint_id(name).is_some() || name == "shared" || name == "taskowned"
+                    {
+                        jobs.insert(job(&prefix));
+                    } else if name.starts_with("savepoint-") {
+                        savepoints.insert(ObjectLocation::new(&*bucket, &*child));
+                    } else if depth < DEPTH {
+                        level.push((bucket.clone(), child));
+                    }
+                }
+            }
+        }
+        complete
+    }
+
+    /// Takes in the listing of the `chk-*` directories of one job directory.
+    async fn take_listing<R: Reading + Sync, J: Journal + Sync>(
+        &mut self,
+        eyes: &Eyes<'_, R, J>,
+        named: &Named,
+        job: JobDirectory,
+        listing: &Listing,
+    ) {
+        let mut listed: Vec<(u64, ObjectLocation)> = listing
+            .prefixes
+            .iter()
+            .filter_map(|p| {
+                let id = layout::checkpoint_id(p.strip_prefix(job.prefix.as_str())?.trim_end_matches('/'))?;
+                Some((
+                    id,
+                    ObjectLocation::new(&*job.bucket, format!("{p}{METADATA_FILE}")),
+                ))
+            })
+            .collect();
+        listed.sort_by_key(|(id, _)| std::cmp::Reverse(*id));
+
+        let before: Vec<(ObjectLocation, Option<u64>)> = self.snapshots_of(&job);
+        let unread: Vec<(u64, ObjectLocation)> = listed
+            .iter()
+            .filter(|(_, at)| self.must_be_read(at, named))
+            .cloned()
+            .collect();
+        let unfinished = self.read_all(eyes, &unread).await;
+
+        // Who is gone from the listing, or was said to be deleted: hidden if it mattered, else forgotten.
+        let newest_visible = self.newest_visible(&job);
+        let mut ask: BTreeSet<(u64, ObjectLocation)> = BTreeSet::new();
+        for (metadata, id) in before {
+            let stands =
+                listed.iter().any(|(_, at)| *at == metadata) && !named.deleted.contains_key(&metadata);
+            let known_hidden = self.snapshot_at(&metadata).is_none_or(|s| s.hidden.is_some());
+            if stands || known_hidden && !named.deleted.contains_key(&metadata) {
+                continue;
+            }
+            let Some(id) = id else { continue };
+            let told_by_other = named
+                .deleted
+                .get(&metadata)
+                .is_some_and(|c| !c.is_flink_or_unknown());
+            let kept = self.snapshot_at(&metadata).is_some_and(|s| s.kept.is_some());
+            if told_by_other || kept || self.was_head(&metadata, eyes.now) || Some(id) > newest_visible {
+                ask.insert((id, metadata));
+            } else {
+                self.catalogue.remove(&metadata);
+            }
+        }
+        // Ids above the newest visible one that the call or the journal names, and whatever a stranger or a rule hid.
+        let mut ids = named.jobs.get(&job).cloned().unwrap_or_default();
+        match eyes.memory.highest_hidden(&job).await {
+            Ok(highest) => ids.extend(highest),
+            Err(e) => self.failed.push(e.to_string()),
+        }
+        for id in ids {
+            let metadata =
+                ObjectLocation::new(&*job.bucket, format!("{}chk-{id}/{METADATA_FILE}", job.prefix));
+            let told_by_other = named
+                .deleted
+                .get(&metadata)
+                .is_some_and(|c| !c.is_flink_or_unknown());
+            if self.catalogue.at(&metadata).is_none() && (Some(id) > newest_visible || told_by_other) {
+                ask.insert((id, metadata));
+            }
+        }
+        for (_, metadata) in ask.into_iter().rev() {
+            self.look_up(eyes, &metadata).await;
+        }
+        let record = self.catalogue.job_mut(&job);
+        record.unfinished = unfinished;
+        record.listed_at = Some(eyes.now);
+    }
+
+    fn snapshots_of(&self, job: &JobDirectory) -> Vec<(ObjectLocation, Option<u64>)> {
+        let record = self.catalogue.job(job);
+        let ids = record.map(|r| r.snapshots.as_slice()).unwrap_or_default();
+        ids.iter()
+            .filter_map(|id| self.catalogue.get(*id))
+            .map(|s| (s.metadata.clone(), s.directory_id()))
+            .collect()
+    }
+
+    fn snapshot_at(&self, metadata: &ObjectLocation) -> Option<&Snapshot> {
+        self.catalogue.at(metadata).and_then(|id| self.catalogue.get(id))
+    }
+
+    fn must_be_read(&self, metadata: &ObjectLocation, named: &Named) -> bool {
+        if named.deleted.contains_key(metadata) {
+            return false;
+        }
+        self.snapshot_at(metadata)
+            .is_none_or(|s| s.hidden.is_some() || named.written.contains(metadata))
+    }
+
+    fn newest_visible(&self, job: &JobDirectory) -> Option<u64> {
+        let record = self.catalogue.job(job)?;
+        record
+            .snapshots
+            .iter()
+            .filter_map(|id| self.catalogue.get(*id))
+            .filter(|s| s.hidden.is_none() && s.facts().is_some())
+            .filter_map(Snapshot::directory_id)
+            .max()
+    }
+
+    fn was_head(&self, metadata: &ObjectLocation, now: Timestamp) -> bool {
+        let Some(id) = self.catalogue.at(metadata) else {
+            return false;
+        };
+        let (by_id, by_time) = self.catalogue.heads_beside(id, now);
+        by_id == Some(id) || by_time == Some(id)
+    }
+
+    /// Reads visible `_metadata`, the highest ids first; returns the ids of directories that hold none.
+    async fn read_all<R: Reading + Sync, J: Journal + Sync>(
+        &mut self,
+        eyes: &Eyes<'_, R, J>,
+        unread: &[(u64, ObjectLocation)],
+    ) -> Vec<u64> {
+        let (first, rest) = unread.split_at(unread.len().min(READ_PER_DIRECTORY));
+        let mut wanted: Vec<(u64, ObjectLocation)> = first.to_vec();
+        if !rest.is_empty() {
+            // More are retained than are worth reading: of the others only the newest by time can be a head, or a pinned one.
+            let heads: Vec<_> = stream::iter(rest.to_vec())
+                .map(|(id, at)| async move { (id, eyes.reading.head(&at, None).await, at) })
+                .buffer_unordered(CONCURRENT)
+                .collect()
+                .await;
+            let newest = heads
+                .iter()
+                .filter_map(|(id, head, at)| head.as_ref().ok().map(|h| (first_written(h), *id, at.clone())))
+                .max_by_key(|(written, ..)| *written);
+            wanted.extend(newest.map(|(_, id, at)| (id, at)));
+            let pinned = |at: &ObjectLocation| {
+                eyes.switches
+                    .pinned
+                    .iter()
+                    .any(|p| p.bucket() == at.bucket() && at.key().starts_with(p.key()))
+            };
+            wanted.extend(rest.iter().filter(|(_, at)| pinned(at)).cloned());
+        }
+        let fetched: Vec<(u64, ObjectLocation, Fetched)> = stream::iter(wanted)
+            .map(|(id, at)| async move {
+                let body = fetch(eyes, &at, None).await;
+                (id, at, body)
+            })
+            .buffer_unordered(CONCURRENT)
+            .collect()
+            .await;
+        let mut unfinished = Vec::new();
+        for (id, at, fetched) in fetched {
+            match fetched {
+                Fetched::Absent => {
+                    self.catalogue.remove(&at);
+                    unfinished.push(id);
+                }
+                other => self.enter(eyes, &at, other, None),
+            }
+        }
+        unfinished
+    }
+
+    async fn take_savepoint<R: Reading + Sync, J: Journal + Sync>(
+        &mut self,
+        eyes: &Eyes<'_, R, J>,
+        named: &Named,
+        metadata: &ObjectLocation,
+    ) {
+        let told = named.deleted.contains_key(metadata);
+        let known = self.snapshot_at(metadata).is_some_and(|s| s.hidden.is_none());
+        if known && !told && !named.written.contains(metadata) {
+            let job = identity_of(metadata).1;
+            self.catalogue.job_mut(&job).listed_at = Some(eyes.now);
+            return;
+        }
+        if told {
+            return self.look_up(eyes, metadata).await;
+        }
+        match fetch(eyes, metadata, None).await {
+            Fetched::Absent => self.look_up(eyes, metadata).await,
+            other => self.enter(eyes, metadata, other, None),
+        }
+        let job = identity_of(metadata).1;
+        self.catalogue.job_mut(&job).listed_at = Some(eyes.now);
+    }
+
+    /// Looks a `_metadata` up by its versions: visible, or hidden and by whom.
+    pub(crate) async fn look_up<R: Reading + Sync, J: Journal + Sync>(
+        &mut self,
+        eyes: &Eyes<'_, R, J>,
+        metadata: &ObjectLocation,
+    ) {
+        let history = match eyes.history(metadata).await {
+            Ok(history) => history,
+            Err(e) => return self.failed.push(e.to_string()),
+        };
+        let hidden = match history.hidden() {
+            None => None,
+            Some(hidden) if !eyes.mandate.counts(hidden.above_data.last_modified) => {
+                return self.catalogue.remove(metadata);
+            }
+            Some(hidden) => {
+                let cause = match eyes.cause_of(metadata, &history, true).await {
+                    Ok(cause) => cause,
+                    Err(e) => return self.failed.push(e.to_string()),
+                };
+                Some(HiddenBy {
+                    at: hidden.above_data.last_modified,
+                    marker: hidden.above_data.id.clone(),
+                    cause,
+                })
+            }
+        };
+        let mut unreadable = None;
+        for version in history
+            .data_versions()
+            .take(if hidden.is_some() { TRIES } else { 1 })
+        {
+            let fetched = fetch(eyes, metadata, Some(&version.id)).await;
+            match fetched {
+                Fetched::Absent => continue,
+                Fetched::Body(body) if hidden.is_some() && !parses(&body, metadata, eyes.mandate) => {
+                    // The newest version that parses to its end is the one that would come back.
+                    unreadable.get_or_insert(Fetched::Body(body));
+                }
+                Fetched::Unreadable(_) if hidden.is_some() => {
+                    unreadable.get_or_insert(fetched);
+                }
+                other => return self.enter(eyes, metadata, other, hidden),
+            }
+        }
+        match unreadable {
+            Some(fetched) => self.enter(eyes, metadata, fetched, hidden),
+            None => self.catalogue.remove(metadata),
+        }
+    }
+
+    /// Looks for hidden `_metadata` above the newest visible id. Ids aren't padded, so those of more digits sort elsewhere.
+    pub(crate) async fn look_for_hidden<R: Reading + Sync, J: Journal + Sync>(
+        &mut self,
+        eyes: &Eyes<'_, R, J>,
+        job: &JobDirectory,
+    ) {
+        let newest = self.newest_visible(job);
+        let prefix = format!("{}chk-", job.prefix);
+        let mut after: Vec<Option<String>> = vec![newest.map(|n| format!("{prefix}{n}/"))];
+        if let Some(power) = newest.and_then(next_power_of_ten) {
+            after.push(Some(format!("{prefix}{power}")));
+        }
+        let mut found: BTreeSet<u64> = BTreeSet::new();
+        for after in after {
+            let of = VersionsOf {
+                bucket: &job.bucket,
+                prefix: &prefix,
+                by_directory: true,
+                after_key: after.as_deref(),
+                pages: Some(1),
+            };
+            match eyes.reading.versions(of).await {
+                Ok(listing) => found.extend(listing.prefixes.iter().filter_map(|p| {
+                    layout::checkpoint_id(p.strip_prefix(job.prefix.as_str())?.trim_end_matches('/'))
+                })),
+                Err(e) => self.failed.push(e.to_string()),
+            }
+        }
+        for id in found
+            .into_iter()
+            .rev()
+            .filter(|id| Some(*id) > newest)
+            .take(TRIES)
+        {
+            let metadata = ObjectLocation::new(&*job.bucket, format!("{prefix}{id}/{METADATA_FILE}"));
+            if self.catalogue.at(&metadata).is_none() {
+                self.look_up(eyes, &metadata).await;
+            }
+            // The newest that was ever complete decides; older ones matter only if Flink failed to store this one.
+            let decided = self.snapshot_at(&metadata).is_some_and(|s| {
+                s.hidden.as_ref().is_none_or(|h| {
+                    h.cause != Cause::Flink
+                        || h.at.since(s.written) > stayput_core::class::FAILED_STORE_WITHIN
+                })
+            });
+            if decided {
+                break;
+            }
+        }
+    }
+
+    fn enter<R, J>(
+        &mut self,
+        eyes: &Eyes<'_, R, J>,
+        metadata: &ObjectLocation,
+        fetched: Fetched,
+        hidden: Option<HiddenBy>,
+    ) {
+        let (kind, job) = identity_of(metadata);
+        let (head, contents) = match fetched {
+            Fetched::Failed(why) => return self.failed.push(why),
+            Fetched::Absent => return self.catalogue.remove(metadata),
+            Fetched::Unreadable(why) => (
+                None,
+                Contents::Unreadable {
+                    why,
+                    names_at_least: Vec::new(),
+                },
+            ),
+            Fetched::Body(body) => {
+                let contents = match take(&body.bytes, metadata, &eyes.mandate.roots) {
+                    Ok(taken) => match self
+                        .catalogue
+                        .enter_references(taken.references.iter().map(|(l, e)| (l, *e)))
+                    {
+                        Ok(references) => Contents::Read(Facts {
+                            references,
+                            checkpoint_id: taken.complete.checkpoint_id,
+                            operators: taken.operators,
+                            backends: taken.backends,
+                            directories: taken.directories,
+                        }),
+                        Err(full) => return self.failed.push(full.to_string()),
+                    },
+                    Err(NotTaken { why, names_at_least }) => Contents::Unreadable { why, names_at_least },
+                };
+                (Some(body.head), contents)
+            }
+        };
+        self.catalogue.insert(Snapshot {
+            metadata: metadata.clone(),
+            version: head.as_ref().and_then(|h| h.version.clone()),
+            etag: head.as_ref().map(|h| h.etag.clone()).unwrap_or_default(),
+            size: head.as_ref().map_or(0, |h| h.size),
+            kind,
+            job,
+            written: head.as_ref().map_or(eyes.now, first_written),
+            hidden,
+            contents,
+            kept: None,
+        });
+        self.mark_kept(eyes, metadata);
+    }
+}
+
+fn parses(body: &ObjectBody, metadata: &ObjectLocation, mandate: &Mandate) -> bool {
+    let (kind, _) = identity_of(metadata);
+    take(&body.bytes, metadata, &mandate.roots)
+        .is_ok_and(|taken| id_of(kind).is_none_or(|id| id == taken.complete.checkpoint_id))
+}
+
+/// When the bytes were first written: a copy made by Stayput says when its source was.
+pub(crate) fn first_written(head: &ObjectHead) -> Timestamp {
+    head.metadata_value(copy_metadata::SOURCE_LAST_MODIFIED)
+        .and_then(|text| Timestamp::parse(text).ok())
+        .unwrap_or(head.last_modified)
+}
+
+async fn fetch<R: Reading + Sync, J>(
+    eyes: &Eyes<'_, R, J>,
+    metadata: &ObjectLocation,
+    version: Option<&VersionId>,
+) -> Fetched {
+    let limit = eyes.mandate.max_metadata_bytes;
+    match eyes.reading.body(metadata, version, limit).await {
+        Ok(body) => Fetched::Body(body),
+        Err(e) => match e.kind {
+            PortErrorKind::NotFound => Fetched::Absent,
+            PortErrorKind::Denied => Fetched::Unreadable(Unreadable::Denied),
+            PortErrorKind::TooLarge { size } => Fetched::Unreadable(Unreadable::TooLarge { size, limit }),
+            PortErrorKind::Archived | PortErrorKind::Unreadable | PortErrorKind::Unsupported => {
+                Fetched::Unreadable(Unreadable::OutOfReach(e.to_string()))
+            }
+            PortErrorKind::Throttled
+            | PortErrorKind::Conflict
+            | PortErrorKind::Precondition
+            | PortErrorKind::Transient => Fetched::Failed(e.to_string()),
+        },
+    }
+}
+
+fn next_power_of_ten(id: u64) -> Option<u64> {
+    let mut power: u64 = 10;
+    while power <= id {
+        power = power.checked_mul(10)?;
+    }
+    Some(power)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::next_power_of_ten;
+
+    #[test]
+    fn ids_of_more_digits_begin_at_the_next_power_of_ten() {
+        assert_eq!(next_power_of_ten(0), Some(10));
+        assert_eq!(next_power_of_ten(9), Some(10));
+        assert_eq!(next_power_of_ten(10), Some(100));
+        assert_eq!(next_power_of_ten(u64::MAX), None);
+    }
+}
