@@ -1,0 +1,12 @@
+//! `stayput replay STORY`: plays one acceptance story of the kind that `tests/corpus/stories` holds.
+//!
+//! A story is a folder: a bucket, what happened to it, and when somebody looks. [`Story::load`] reads and checks it, [`Story::apply`] puts the
+//! model into the state of a look, and [`Look::messages`] are what arrives before it.
+
+mod error;
+mod files;
+mod state;
+mod story;
+
+pub use error::{StoryError, StoryProblem};
+pub use story::{EarlierSwitches, Look, MessageLine, Story};
