@@ -14,7 +14,7 @@ pub struct Limits {
     /// 1 to 4, default 4; fewer means that files of Flink 1.11 or 1.14 may not be read.
     pub layout_attempts: u8,
     /// How many values (objects, strings, class descriptions, fields, array elements) the Java object
-    /// stream behind the operators may hold. Flink writes about 30; the default is 400.
+    /// stream behind the operators may hold. Flink writes about 50; the default is 200.
     pub max_properties_values: usize,
 }
 
@@ -23,7 +23,7 @@ impl Default for Limits {
         Limits {
             max_nesting: 8,
             layout_attempts: 4,
-            max_properties_values: 400,
+            max_properties_values: 200,
         }
     }
 }

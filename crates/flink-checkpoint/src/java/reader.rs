@@ -27,7 +27,7 @@ pub enum JavaErrorKind {
     /// A tag that means nothing at this place.
     #[error("tag {0:#04x} means nothing here")]
     UnknownTag(u8),
-    /// A reference to something that hasn't been read, or is of another kind.
+    /// A reference to something that hasn't been read.
     #[error("reference {0:#x} leads nowhere")]
     BadReference(i32),
     /// A count or length is negative or larger than what is left.
@@ -42,9 +42,12 @@ pub enum JavaErrorKind {
     /// An object whose class writes data that can't be skipped.
     #[error("an Externalizable object of protocol version 1 can't be skipped")]
     Externalizable,
-    /// A class that inherits from itself.
-    #[error("a class inherits from itself")]
-    CyclicClass,
+    /// A reference to something that exists, but of a kind that can't stand here.
+    #[error("a reference leads to something that can't stand here")]
+    WrongReference,
+    /// A class that inherits from itself, or from more classes than any in Java.
+    #[error("a class has more than {MAX_SUPERCLASSES} superclasses")]
+    TooManySuperclasses,
     /// More values than the limit allows.
     #[error("it holds more than {0} values")]
     TooManyValues(usize),
@@ -54,6 +57,8 @@ type Read<T> = Result<T, JavaErrorKind>;
 
 /// The first handle that a stream assigns.
 const FIRST_HANDLE: i32 = 0x7e_0000;
+/// Reading an object takes time in proportion to it.
+const MAX_SUPERCLASSES: u32 = 64;
 const WRITE_METHOD: u8 = 1;
 const EXTERNALIZABLE: u8 = 4;
 const BLOCK_DATA: u8 = 8;
@@ -367,7 +372,7 @@ impl<'a> Reader<'a> {
                 let handle = self.back_reference()?;
                 match self.nodes.get(handle as usize) {
                     Some(Node::String(text)) => Ok((NodeId(handle), *text)),
-                    _ => Err(JavaErrorKind::BadReference(FIRST_HANDLE)),
+                    _ => Err(JavaErrorKind::WrongReference),
                 }
             }
             0x74 => {
@@ -398,7 +403,7 @@ impl<'a> Reader<'a> {
                     let handle = self.back_reference()?;
                     let id = NodeId(handle);
                     if self.class(id).is_none() {
-                        return Err(JavaErrorKind::BadReference(FIRST_HANDLE));
+                        return Err(JavaErrorKind::WrongReference);
                     }
                     (Some(id), false)
                 }
@@ -499,8 +504,8 @@ impl<'a> Reader<'a> {
         let mut next = Some(class);
         while let Some(id) = next {
             levels += 1;
-            if levels as usize > self.nodes.len() {
-                return Err(JavaErrorKind::CyclicClass);
+            if levels > MAX_SUPERCLASSES {
+                return Err(JavaErrorKind::TooManySuperclasses);
             }
             next = self.class(id).and_then(|class| class.parent);
         }
