@@ -26,4 +26,5 @@ pub mod mandate;
 pub mod memory;
 pub mod port;
 mod restore;
+pub mod settings;
 mod survey;

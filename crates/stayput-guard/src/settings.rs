@@ -1,0 +1,335 @@
+//! The settings document: TOML or JSON, the same for the Lambda and the command.
+
+use std::time::Duration;
+
+use bytesize::ByteSize;
+use serde::Deserialize;
+use stayput_core::cause::Principals;
+use stayput_core::location::{Location, ObjectLocation};
+use stayput_core::root::{Protect, Root, RootError, RootKind, Roots};
+use stayput_core::timestamp::Timestamp;
+use stayput_core::verdict::Policy;
+
+use crate::mandate::Mandate;
+
+/// Whether the guard copies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Says what it would do; writes only below `control`.
+    #[default]
+    Observe,
+    /// Restores.
+    Restore,
+}
+
+/// Settings that were read and checked.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Whether the guard copies.
+    pub mode: Mode,
+    /// The prefix of the journal and the switches; its key ends in `/` or is empty. `None`: nothing is remembered between processes.
+    pub control: Option<ObjectLocation>,
+    /// The queue for messages that wait.
+    pub parked_queue: Option<String>,
+    /// Our own role's id, if it was given; else it is asked once.
+    pub role: Option<String>,
+    /// At most so many copies a second in one prefix.
+    pub copies_per_second: u32,
+    /// What the guard watches.
+    pub mandate: Mandate,
+}
+
+/// Why settings can't be used. Every message names the field.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    /// The text isn't TOML.
+    #[error("the settings are no valid TOML for Stayput: {0}")]
+    Toml(#[from] toml::de::Error),
+    /// The text begins like JSON but isn't.
+    #[error("the settings are no valid JSON for Stayput: {0}")]
+    Json(#[from] serde_json::Error),
+    /// Nothing to watch.
+    #[error("roots is empty: name at least one prefix that Flink writes below, or set STAYPUT_ROOTS")]
+    NoRoots,
+    /// A root can't be used.
+    #[error("{0}")]
+    Root(#[from] RootError),
+    /// `control` isn't an S3 prefix.
+    #[error("control {0:?} is no S3 location: write s3://bucket/prefix/")]
+    Control(String),
+    /// `control` lies where Flink writes.
+    #[error("control {control} lies under the root {root}: rules and clean-ups there would take Stayput's memory; choose another prefix")]
+    ControlUnderRoot {
+        /// The control prefix.
+        control: String,
+        /// The root.
+        root: String,
+    },
+    /// `STAYPUT_MODE` is neither.
+    #[error("STAYPUT_MODE is {0:?}: write observe or restore")]
+    Mode(String),
+    /// A kind in `STAYPUT_ROOTS` is none.
+    #[error("STAYPUT_ROOTS: {0:?} is no kind of root: write checkpoints=, savepoints=, ha=, dstl= or sink= before the uri, or nothing for checkpoints")]
+    Kind(String),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    #[serde(default)]
+    mode: Mode,
+    control: Option<String>,
+    protect_since: Option<Timestamp>,
+    #[serde(default = "ninety_days", with = "humantime_serde")]
+    dormant_after: Duration,
+    #[serde(default = "five_minutes", with = "humantime_serde")]
+    settle: Duration,
+    #[serde(default, with = "humantime_serde")]
+    catalogue_max_age: Option<Duration>,
+    #[serde(default = "two_gib")]
+    max_metadata_bytes: ByteSize,
+    parked_queue: Option<String>,
+    #[serde(default)]
+    roots: Vec<RootDocument>,
+    #[serde(default)]
+    flink: FlinkDocument,
+    #[serde(default)]
+    stayput: StayputDocument,
+    #[serde(default)]
+    budget: BudgetDocument,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RootDocument {
+    uri: String,
+    kind: RootKind,
+    entropy: Option<String>,
+    #[serde(default)]
+    protect: Protect,
+    storage_class: Option<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct FlinkDocument {
+    #[serde(default)]
+    principals: Vec<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct StayputDocument {
+    role: Option<String>,
+    #[serde(default)]
+    guards: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct BudgetDocument {
+    objects_per_day: u64,
+    bytes_per_day: ByteSize,
+    copies_per_second: u32,
+}
+
+impl Default for BudgetDocument {
+    fn default() -> Self {
+        Self { objects_per_day: 100_000, bytes_per_day: ByteSize::tb(2), copies_per_second: 100 }
+    }
+}
+
+fn ninety_days() -> Duration {
+    Duration::from_secs(90 * 86_400)
+}
+
+fn five_minutes() -> Duration {
+    Duration::from_secs(300)
+}
+
+fn two_gib() -> ByteSize {
+    ByteSize::gib(2)
+}
+
+impl Settings {
+    /// Reads a document: JSON if it begins with `{`, else TOML.
+    pub fn parse(text: &str) -> Result<Self, SettingsError> {
+        let document: Document =
+            if text.trim_start().starts_with('{') { serde_json::from_str(text)? } else { toml::from_str(text)? };
+        Self::check(document)
+    }
+
+    /// The two short variables that suffice to begin with: `STAYPUT_ROOTS`, uris separated by commas, each with an optional
+    /// `kind=` before it (checkpoints if none), and `STAYPUT_MODE`.
+    pub fn from_short(roots: &str, mode: Option<&str>) -> Result<Self, SettingsError> {
+        let mode = match mode.map(str::trim) {
+            None | Some("" | "observe") => Mode::Observe,
+            Some("restore") => Mode::Restore,
+            Some(other) => return Err(SettingsError::Mode(other.to_owned())),
+        };
+        let mut documents = Vec::new();
+        for part in roots.split(',').map(str::trim).filter(|p| !p.is_empty()) {
+            let (kind, uri) = match part.split_once('=').filter(|(kind, _)| !kind.contains(':')) {
+                None => (RootKind::Checkpoints, part),
+                Some((kind, uri)) => {
+                    let known = match kind.trim() {
+                        "checkpoints" => RootKind::Checkpoints,
+                        "savepoints" => RootKind::Savepoints,
+                        "ha" => RootKind::Ha,
+                        "dstl" => RootKind::Dstl,
+                        "sink" => RootKind::Sink,
+                        other => return Err(SettingsError::Kind(other.to_owned())),
+                    };
+                    (known, uri.trim())
+                }
+            };
+            documents.push(RootDocument {
+                uri: uri.to_owned(),
+                kind,
+                entropy: None,
+                protect: Protect::Default,
+                storage_class: None,
+            });
+        }
+        Self::check(Document {
+            mode,
+            control: None,
+            protect_since: None,
+            dormant_after: ninety_days(),
+            settle: five_minutes(),
+            catalogue_max_age: None,
+            max_metadata_bytes: two_gib(),
+            parked_queue: None,
+            roots: documents,
+            flink: FlinkDocument::default(),
+            stayput: StayputDocument::default(),
+            budget: BudgetDocument::default(),
+        })
+    }
+
+    fn check(document: Document) -> Result<Self, SettingsError> {
+        if document.roots.is_empty() {
+            return Err(SettingsError::NoRoots);
+        }
+        let mut roots = Vec::with_capacity(document.roots.len());
+        for r in document.roots {
+            let mut root = Root::new(&r.uri, r.kind, r.entropy.as_deref())?;
+            root.protect = r.protect;
+            root.storage_class = r.storage_class;
+            roots.push(root);
+        }
+        let control = match document.control {
+            None => None,
+            Some(text) => match Location::parse_flink_path(&text) {
+                Ok(Location::S3(at)) => {
+                    let key = at.key().trim_end_matches('/');
+                    let key = if key.is_empty() { String::new() } else { format!("{key}/") };
+                    Some(ObjectLocation::new(at.bucket(), key))
+                }
+                Ok(Location::Foreign(_)) | Err(_) => return Err(SettingsError::Control(text)),
+            },
+        };
+        if let Some(control) = &control
+            && let Some(root) = roots.iter().find(|r| r.bucket() == control.bucket() && r.plain_key(control.key()).is_some())
+        {
+            let root = format!("s3://{}/{}", root.bucket(), root.metadata_prefix());
+            return Err(SettingsError::ControlUnderRoot { control: control.to_string(), root });
+        }
+        let mut ours = document.stayput.guards;
+        ours.extend(document.stayput.role.clone());
+        Ok(Self {
+            mode: document.mode,
+            control,
+            parked_queue: document.parked_queue,
+            role: document.stayput.role,
+            copies_per_second: document.budget.copies_per_second,
+            mandate: Mandate {
+                roots: Roots::new(roots),
+                principals: Principals { flink: document.flink.principals, ours },
+                policy: Policy { settle: document.settle, dormant_after: document.dormant_after },
+                catalogue_max_age: document.catalogue_max_age.unwrap_or(document.settle),
+                max_metadata_bytes: document.max_metadata_bytes.as_u64(),
+                protect_since: document.protect_since,
+                copies_per_call: document.budget.objects_per_day,
+                bytes_per_call: document.budget.bytes_per_day.as_u64(),
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHOLE: &str = r#"
+        mode = "restore"
+        control = "s3://ops/stayput/"
+        protect_since = "2026-11-29T00:00:00Z"
+        dormant_after = "90d"
+        settle = "5m"
+        max_metadata_bytes = "2GiB"
+        [[roots]]
+        uri = "s3://flink-state/checkpoints/"
+        kind = "checkpoints"
+        protect = "all"
+        storage_class = "STANDARD"
+        [flink]
+        principals = ["AROAEXAMPLEID"]
+        [stayput]
+        role = "AROAOURS"
+        guards = ["AROAOTHER"]
+        [budget]
+        objects_per_day = 100000
+        bytes_per_day = "2TB"
+        copies_per_second = 100
+    "#;
+
+    #[test]
+    fn the_whole_document_is_read_and_what_is_left_out_has_a_default() {
+        let settings = Settings::parse(WHOLE).unwrap();
+        assert_eq!(settings.mode, Mode::Restore);
+        assert_eq!(settings.mandate.max_metadata_bytes, 2 << 30);
+        assert_eq!(settings.mandate.catalogue_max_age, Duration::from_secs(300));
+        assert_eq!(settings.mandate.principals.ours, ["AROAOTHER", "AROAOURS"]);
+        assert_eq!(settings.mandate.bytes_per_call, 2_000_000_000_000);
+    }
+
+    #[test]
+    fn json_says_the_same_as_toml() {
+        let json = r#"{"mode":"restore","settle":"2s","roots":[{"uri":"s3a://b/cp","kind":"checkpoints"}]}"#;
+        let settings = Settings::parse(json).unwrap();
+        assert_eq!(settings.mandate.policy.settle, Duration::from_secs(2));
+        assert_eq!(settings.mandate.roots.iter().next().unwrap().metadata_prefix(), "cp/");
+    }
+
+    #[test]
+    fn every_message_names_the_field() {
+        let wrong = [
+            ("[[roots]]\nuri='s3://b/c/'\nkind='checkpoints'\n[budget]\nobjects='1'", "objects"),
+            ("mode='restore'", "roots"),
+            ("settle='five'\n[[roots]]\nuri='s3://b/c/'\nkind='checkpoints'", "settle"),
+            ("[[roots]]\nuri='hdfs://b/c/'\nkind='checkpoints'", "roots.uri"),
+            ("control='/tmp'\n[[roots]]\nuri='s3://b/c/'\nkind='checkpoints'", "control"),
+            ("control='s3://b/c/x'\n[[roots]]\nuri='s3://b/c/'\nkind='checkpoints'", "control"),
+            ("modus='restore'\n[[roots]]\nuri='s3://b/c/'\nkind='checkpoints'", "modus"),
+            ("[[roots]]\nuri='s3://b/c/'\nkind='checkpoint'", "kind"),
+        ];
+        for (text, field) in wrong {
+            let message = Settings::parse(text).unwrap_err().to_string();
+            assert!(message.contains(field), "{text}: {message}");
+        }
+    }
+
+    #[test]
+    fn two_variables_suffice_and_observe_is_the_default() {
+        let settings = Settings::from_short("s3://b/cp/, savepoints=s3://b/sp/", None).unwrap();
+        assert_eq!(settings.mode, Mode::Observe);
+        let kinds: Vec<_> = settings.mandate.roots.iter().map(|r| r.kind).collect();
+        assert_eq!(kinds.len(), 2);
+        assert!(kinds.contains(&RootKind::Savepoints));
+        assert!(Settings::from_short("", None).is_err());
+        assert!(Settings::from_short("s3://b/cp/", Some("yes")).unwrap_err().to_string().contains("STAYPUT_MODE"));
+        assert!(Settings::from_short("blob=s3://b/cp/", None).unwrap_err().to_string().contains("blob"));
+    }
+}
