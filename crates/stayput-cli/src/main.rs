@@ -1,3 +1,78 @@
-//! The stayput command.
+//! The stayput command: reads arguments, prints, and ends with a status. What it does lies in the library.
 
-fn main() {}
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use stayput_cli::replay::{Process, Story};
+
+/// Keeps the S3 objects that checkpoints of Apache Flink® still need.
+#[derive(Parser)]
+#[command(name = "stayput", version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Plays an acceptance story on a model of S3 and prints one verdict for each key and look, as ndjson
+    Replay {
+        /// The story's folder
+        story: PathBuf,
+        /// One process for all looks, instead of a new one at each
+        #[arg(long)]
+        keep_process: bool,
+    },
+}
+
+fn main() -> ExitCode {
+    match Arguments::parse().command {
+        Command::Replay { story, keep_process } => {
+            let process = if keep_process {
+                Process::Kept
+            } else {
+                Process::NewAtEachLook
+            };
+            replay(&story, process)
+        }
+    }
+}
+
+/// Ends with 0, with 1 if a look couldn't be played, with 2 if the story can't be read.
+fn replay(folder: &std::path::Path, process: Process) -> ExitCode {
+    let runtime = match tokio::runtime::Builder::new_current_thread().build() {
+        Ok(runtime) => runtime,
+        Err(e) => return failed(&e),
+    };
+    let played = match Story::load(folder).and_then(|story| runtime.block_on(story.play(process))) {
+        Ok(played) => played,
+        Err(e) => return failed(&e),
+    };
+    let mut out = std::io::stdout().lock();
+    for line in &played.lines {
+        let written = serde_json::to_writer(&mut out, line)
+            .map_err(std::io::Error::from)
+            .and_then(|()| writeln!(out));
+        match written {
+            Ok(()) => {}
+            // Whoever reads has seen enough.
+            Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => break,
+            Err(e) => return failed(&e),
+        }
+    }
+    for look in &played.sweeps_left_out {
+        eprintln!("look {look} is a sweep, which can't be played yet: nothing was judged there");
+    }
+    if played.sweeps_left_out.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+fn failed(error: &dyn std::error::Error) -> ExitCode {
+    eprintln!("stayput: {error}");
+    ExitCode::from(2)
+}

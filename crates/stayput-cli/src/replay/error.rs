@@ -1,7 +1,7 @@
 //! Why a story can't be played.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use s3_documents::DocumentError;
 use stayput_core::timestamp::NotATimestamp;
@@ -41,6 +41,9 @@ pub enum StoryProblem {
     /// TOML of another shape than a story's.
     #[error("{0}")]
     Toml(String),
+    /// Settings that can't be used.
+    #[error("{0}")]
+    Settings(String),
     /// A line of `now` is `TIME` or `TIME sweep`.
     #[error("{0:?} is neither `TIME` nor `TIME sweep`")]
     NotALook(String),
@@ -100,6 +103,14 @@ impl StoryError {
             file: file.into(),
             line: None,
             problem: problem.into(),
+        }
+    }
+
+    pub(crate) fn toml(file: &Path, text: &str, error: &toml::de::Error) -> Self {
+        let this = Self::new(file, StoryProblem::Toml(error.message().to_owned()));
+        match error.span().and_then(|span| text.get(..span.start)) {
+            Some(before) => this.at_line(1 + before.matches('\n').count()),
+            None => this,
         }
     }
 

@@ -257,11 +257,5 @@ fn switches(path: &Path) -> Result<EarlierSwitches, StoryError> {
         return Ok(EarlierSwitches::default());
     }
     let text = files::text(path)?;
-    toml::from_str(&text).map_err(|e| {
-        let error = StoryError::new(path, StoryProblem::Toml(e.message().to_owned()));
-        match e.span().and_then(|span| text.get(..span.start)) {
-            Some(before) => error.at_line(1 + before.matches('\n').count()),
-            None => error,
-        }
-    })
+    toml::from_str(&text).map_err(|e| StoryError::toml(path, &text, &e))
 }

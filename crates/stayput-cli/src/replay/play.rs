@@ -1,0 +1,213 @@
+//! Playing a story: messages in, verdicts out, look by look.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use s3_documents::bucket::Versioning;
+use s3_documents::notification::{Record, parse_body};
+use s3_model::{Call, Model, ModelBucket, ModelJournal};
+use stayput_core::report::finding::Finding;
+use stayput_guard::batch::{BatchReport, Message};
+use stayput_guard::guard::Guard;
+use stayput_guard::memory::{Memory, OrphansManifest, Switch};
+use stayput_guard::port::PortError;
+
+use super::error::{StoryError, StoryProblem};
+use super::line::Line;
+use super::settings::{self, Settings};
+use super::story::{Look, MessageLine, Story};
+
+/// Whether one process handles all looks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Process {
+    /// Each look is met by a new process, which knows only what the journal says.
+    #[default]
+    NewAtEachLook,
+    /// One process meets all looks, with its catalogue and all that it has heard.
+    Kept,
+}
+
+/// A story that was played.
+#[derive(Clone, Debug, Default)]
+pub struct Played {
+    /// The verdicts, by look and then by key.
+    pub lines: Vec<Line>,
+    /// The findings that were sent, with their look.
+    pub findings: Vec<(usize, Finding)>,
+    /// What the guard asked of S3, with its look.
+    pub calls: Vec<(usize, Call)>,
+    /// Looks that are a sweep, which the guard can't do yet: nothing was judged there.
+    pub sweeps_left_out: Vec<usize>,
+    /// Reads of bytes that nothing decided may depend on.
+    pub reads_in_vain: Vec<String>,
+}
+
+impl Story {
+    /// Plays the story on a model of its own.
+    ///
+    /// # Errors
+    /// Settings or messages that can't be read, with file and line.
+    pub async fn play(&self, process: Process) -> Result<Played, StoryError> {
+        let settings = settings::parse(&self.settings, Path::new("stayput.toml"))?;
+        let model = Model::new(self.looks[0].at);
+        self.apply(&self.looks[0], &model)?;
+        let (bucket, prefix) = control(&settings, &model);
+        self.switch(&model.another_client().journal(&bucket, &prefix))
+            .await
+            .map_err(|e| StoryError::new("story.toml", StoryProblem::Settings(e.to_string())))?;
+
+        let mut played = Played::default();
+        let mut queue = Queue::default();
+        let mut kept = None;
+        for look in &self.looks {
+            self.apply(look, &model)?;
+            queue.add(look)?;
+            if look.sweep {
+                played.sweeps_left_out.push(look.number);
+                continue;
+            }
+            let mut process_of_look = match (process, kept.take()) {
+                (Process::Kept, Some(kept)) => kept,
+                _ => AnyGuard::new(&settings, &model, model.journal(&bucket, &prefix)),
+            };
+            let report = process_of_look.handle(&queue.due(look)).await;
+            kept = Some(process_of_look);
+            queue.answered(&report);
+            played
+                .calls
+                .extend(model.take_calls().into_iter().map(|c| (look.number, c)));
+            played
+                .findings
+                .extend(report.findings.iter().map(|f| (look.number, f.clone())));
+            let lines = report.verdicts.iter().map(|acted| Line::new(look.number, acted));
+            played.lines.extend(lines);
+        }
+        let in_vain = model.reads_in_vain();
+        played.reads_in_vain = in_vain.iter().map(|(l, v)| format!("{l}@{v}")).collect();
+        Ok(played)
+    }
+
+    /// Writes what lies under the control prefix before the first look.
+    async fn switch(&self, journal: &ModelJournal) -> Result<(), PortError> {
+        let memory = Memory::new(Some(journal.clone()));
+        for uri in &self.switches.pinned {
+            memory.switch_on(Switch::Pin, uri).await?;
+        }
+        for uri in &self.switches.released {
+            memory.switch_on(Switch::Release, uri).await?;
+        }
+        if self.switches.paused {
+            memory.pause(self.looks[0].at).await?;
+        }
+        if !self.switches.hidden_by_orphans.is_empty() {
+            let manifest = OrphansManifest {
+                bucket: self.bucket.bucket.clone(),
+                keys: self.switches.hidden_by_orphans.clone(),
+            };
+            memory
+                .remember_orphans("before-the-first-look", &manifest)
+                .await?;
+        }
+        Ok(())
+    }
+}
+
+/// The bucket of the control prefix, and the prefix in it.
+fn control(settings: &Settings, model: &Model) -> (ModelBucket, String) {
+    let (name, key) = (settings.control.bucket(), settings.control.key());
+    let bucket = model
+        .bucket(name)
+        .unwrap_or_else(|| model.create_bucket(name, Versioning::Never));
+    let prefix = if key.is_empty() {
+        String::new()
+    } else {
+        format!("{key}/")
+    };
+    (bucket, prefix)
+}
+
+/// A guard in the mode that the settings ask for.
+enum AnyGuard {
+    Observing(Box<Guard<Model, ModelJournal, Model>>),
+    Acting(Box<Guard<Model, ModelJournal, Model, stayput_guard::guard::Acting<Model>>>),
+}
+
+impl AnyGuard {
+    fn new(settings: &Settings, model: &Model, journal: ModelJournal) -> Self {
+        let (reading, clock, mandate) = (model.clone(), model.clone(), settings.mandate.clone());
+        if settings.acts {
+            let copies = model.clone();
+            Self::Acting(Box::new(Guard::acting(
+                reading,
+                Some(journal),
+                clock,
+                copies,
+                mandate,
+            )))
+        } else {
+            Self::Observing(Box::new(Guard::observing(reading, Some(journal), clock, mandate)))
+        }
+    }
+
+    async fn handle(&mut self, messages: &[Message]) -> BatchReport {
+        match self {
+            Self::Observing(guard) => guard.handle(messages).await,
+            Self::Acting(guard) => guard.handle(messages).await,
+        }
+    }
+}
+
+/// All messages so far, and the keys that wait.
+#[derive(Default)]
+struct Queue {
+    messages: Vec<Queued>,
+    /// Keys by their last verdict: whether it was "later".
+    waits: BTreeMap<String, bool>,
+}
+
+struct Queued {
+    look: usize,
+    message: Message,
+    keys: BTreeSet<String>,
+}
+
+impl Queue {
+    fn add(&mut self, look: &Look) -> Result<(), StoryError> {
+        for MessageLine { place, body } in &look.messages {
+            let records = parse_body(body.as_bytes()).map_err(|e| StoryError::new(place, e))?;
+            let keys = records.iter().filter_map(|record| match record {
+                Record::Deleted(deleted) => Some(deleted.key.to_string()),
+                Record::Created(_) | Record::Other(_) | Record::TestEvent => None,
+            });
+            self.messages.push(Queued {
+                look: look.number,
+                keys: keys.collect(),
+                message: Message {
+                    id: place.clone(),
+                    records,
+                },
+            });
+        }
+        Ok(())
+    }
+
+    /// The messages of this look, and those before it that tell of a key that waits.
+    fn due(&self, look: &Look) -> Vec<Message> {
+        let waits = |key: &String| self.waits.get(key).copied().unwrap_or(false);
+        self.messages
+            .iter()
+            .filter(|m| m.look == look.number || m.keys.iter().any(waits))
+            .map(|m| m.message.clone())
+            .collect()
+    }
+
+    fn answered(&mut self, report: &BatchReport) {
+        for acted in &report.verdicts {
+            let later = matches!(
+                acted.verdict.outcome,
+                stayput_core::verdict::Outcome::Later { .. }
+            );
+            self.waits.insert(acted.verdict.location.key().to_owned(), later);
+        }
+    }
+}
