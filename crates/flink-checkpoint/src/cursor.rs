@@ -47,6 +47,11 @@ impl<'a, T: Trace> Cursor<'a, T> {
         self.bytes.len() - self.at
     }
 
+    /// A silent cursor over the same bytes.
+    pub(crate) fn again(&self, at: usize) -> Cursor<'a, ()> {
+        Cursor::at(self.bytes, at)
+    }
+
     /// Everything that is left, without reading it.
     pub(crate) fn rest(&self) -> &'a [u8] {
         &self.bytes[self.at..]

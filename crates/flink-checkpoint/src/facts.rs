@@ -21,7 +21,7 @@ pub struct Facts<'a> {
     pub backends: Vec<JavaStr<'a>>,
 }
 
-/// Reads the facts and tells `f` every reference, in one pass (two for some files of format 3).
+/// Reads the facts and tells `f` every reference, in one pass.
 ///
 /// # Errors
 /// As [`crate::references`].

@@ -99,8 +99,8 @@ impl Index {
     }
 }
 
-/// Tells `f` every field of a file with its place, in the order of the file: for a hex view. Reads the file
-/// once (twice for some files of format 3) and keeps nothing.
+/// Tells `f` every field of a file with its place, in the order of the file: for a hex view. Keeps
+/// nothing.
 ///
 /// # Errors
 /// [`Damaged`]: the file could not be read to its end; `f` was told of the fields before.

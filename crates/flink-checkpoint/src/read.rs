@@ -34,8 +34,9 @@ pub trait Visitor<'a> {
 
 /// Tells `f` every object and directory that a `_metadata` file names, in the order of the file.
 ///
-/// Nothing is allocated. Format 3 is read twice when it holds records whose layout changed without a new
-/// version: `f` is called only when the layout is known.
+/// Nothing is allocated but for the properties at the end. A file of format 3 that holds records whose layout
+/// changed without a new version (channel state, changelogs) is read silently first, up to four times, to find the
+/// layout that fits: `f` is never told anything that depends on a guess.
 ///
 /// # Errors
 /// [`Damaged`]: the file could not be read to its end. `f` may have been called before; what it was told is
@@ -89,13 +90,16 @@ pub(crate) fn whole<'a, S: Sink<'a>, T: Trace>(
             end: HEADER,
         },
     );
-    let layout = decide(bytes, version, limits);
     let Pass {
         ended,
         counts,
         checkpoint_id,
-        ..
-    } = pass(bytes, layout, limits, trace, sink);
+        layout,
+    } = pass(
+        Walk::new(Cursor::new(bytes, HEADER, trace), sink, version, limits),
+        version,
+        limits,
+    );
     let (body, properties) = match ended {
         Ended::AtTheEnd(body, properties) => (Some(body), properties),
         Ended::Stopped => (None, None),
@@ -183,21 +187,13 @@ struct Pass {
     ended: Ended,
     counts: Counts,
     checkpoint_id: Option<u64>,
-    /// Something was met whose layout isn't told by version or tag.
-    ambiguous: bool,
+    layout: Layout,
 }
 
-/// Reads body and properties with one layout, to the exact end of the file.
-fn pass<'a, S: Sink<'a>, T: Trace>(
-    bytes: &'a [u8],
-    layout: Layout,
-    limits: &Limits,
-    trace: T,
-    sink: &mut S,
-) -> Pass {
-    let mut walk = Walk::new(Cursor::new(bytes, HEADER, trace), sink, layout, limits);
+/// Reads body and properties, to the exact end of the file.
+fn pass<'a, S: Sink<'a>, T: Trace>(mut walk: Walk<'_, 'a, S, T>, version: u8, limits: &Limits) -> Pass {
     let walked = walk.body().and_then(|body| {
-        let properties = match layout.version {
+        let properties = match version {
             4.. => Some(properties(&mut walk.cursor, limits)?),
             _ => None,
         };
@@ -219,7 +215,7 @@ fn pass<'a, S: Sink<'a>, T: Trace>(
         ended,
         counts: walk.counts,
         checkpoint_id: walk.checkpoint_id,
-        ambiguous: walk.ambiguous,
+        layout: walk.layout,
     }
 }
 
@@ -230,34 +226,6 @@ fn properties<T: Trace>(c: &mut Cursor<'_, T>, limits: &Limits) -> Read<Checkpoi
     c.take(used, Field::Properties)?;
     CheckpointProperties::from_graph(&graph)
         .map_err(|missing| Halt::fault(ErrorKind::NotProperties(missing), at, Field::Properties))
-}
-
-/// Finds the layout. Most versions have one; format 3 is read silently, newest layout first, and the first that
-/// fits to the exact end is taken; if none does, the one that got farthest, whose error says most.
-fn decide(bytes: &[u8], version: u8, limits: &Limits) -> Layout {
-    let mut best = Layout {
-        version,
-        channel_subtask: true,
-        changelog_ids: true,
-    };
-    if version != 3 {
-        return best;
-    }
-    let mut farthest = 0;
-    for layout in Layout::candidates(version).take(usize::from(limits.layout_attempts.max(1))) {
-        let pass = pass(bytes, layout, limits, (), &mut ());
-        let Ended::Damaged(error) = pass.ended else {
-            return layout;
-        };
-        if error.at > farthest {
-            (best, farthest) = (layout, error.at);
-        }
-        // Where nothing depends on the layout, the others can't do better.
-        if !pass.ambiguous {
-            break;
-        }
-    }
-    best
 }
 
 pub(crate) fn partial_references(
@@ -271,8 +239,9 @@ pub(crate) fn partial_references(
         operators: 0,
         subtask: None,
     };
+    let walk = Walk::with_layout(Cursor::new(bytes, HEADER, ()), &mut sink, layout, limits);
     // How it ends is known already.
-    pass(bytes, layout, limits, (), &mut sink);
+    pass(walk, layout.version, limits);
 }
 
 struct OnlyReferences<'f, F>(&'f mut F);

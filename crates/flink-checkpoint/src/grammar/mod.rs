@@ -28,6 +28,15 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
+    /// The layout of the newest release that wrote this version.
+    pub(crate) fn newest(version: u8) -> Layout {
+        Layout {
+            version,
+            channel_subtask: true,
+            changelog_ids: true,
+        }
+    }
+
     /// Every layout that a file of this version can have, the newest first. 1.11 had no changelog handles, so
     /// the last is never needed for a file that Flink wrote.
     pub(crate) fn candidates(version: u8) -> impl Iterator<Item = Layout> {

@@ -463,12 +463,12 @@ pub(crate) fn named_state<'a, T: Trace>(c: In<'_, 'a, T>) -> Read<NamedState<'a>
     })
 }
 
-/// Least size of a channel handle in bytes.
-pub(crate) fn least_channel(layout: Layout) -> usize {
-    match (layout.version >= 6, layout.channel_subtask) {
-        (true, _) => 18,
-        (false, true) => 25,
-        (false, false) => 21,
+/// Least size of a channel handle in bytes, whatever the layout.
+pub(crate) fn least_channel(version: u8) -> usize {
+    match version {
+        ..=3 => 21,
+        4 | 5 => 25,
+        _ => 18,
     }
 }
 

@@ -23,30 +23,47 @@ pub(crate) struct Body {
 pub(crate) struct Walk<'s, 'a, S, T> {
     pub(crate) cursor: Cursor<'a, T>,
     pub(crate) sink: &'s mut S,
-    layout: Layout,
-    max_nesting: u8,
+    pub(crate) layout: Layout,
+    /// The layout is the newest one for want of a sign; the first record that depends on it decides.
+    undecided: bool,
+    limits: &'s Limits,
+    /// Offset of the body.
+    body_at: usize,
     nesting: u8,
     operator: Option<(OperatorNo, Option<OperatorId>)>,
     subtask: Option<u32>,
     pub(crate) counts: Counts,
     pub(crate) checkpoint_id: Option<u64>,
-    /// A record was met whose layout depends on [`Layout`] and not on the version or a tag.
-    pub(crate) ambiguous: bool,
 }
 
 impl<'s, 'a, S: Sink<'a>, T: Trace> Walk<'s, 'a, S, T> {
-    pub(crate) fn new(cursor: Cursor<'a, T>, sink: &'s mut S, layout: Layout, limits: &Limits) -> Self {
+    pub(crate) fn new(cursor: Cursor<'a, T>, sink: &'s mut S, version: u8, limits: &'s Limits) -> Self {
+        let undecided = Layout::candidates(version).nth(1).is_some();
         Walk {
+            undecided,
+            ..Walk::with_layout(cursor, sink, Layout::newest(version), limits)
+        }
+    }
+
+    /// Reads with one layout, whatever comes.
+    pub(crate) fn with_layout(
+        cursor: Cursor<'a, T>,
+        sink: &'s mut S,
+        layout: Layout,
+        limits: &'s Limits,
+    ) -> Self {
+        Walk {
+            body_at: cursor.pos(),
             cursor,
             sink,
             layout,
-            max_nesting: limits.max_nesting,
+            undecided: false,
+            limits,
             nesting: 0,
             operator: None,
             subtask: None,
             counts: Counts::default(),
             checkpoint_id: None,
-            ambiguous: false,
         }
     }
 
@@ -92,6 +109,34 @@ impl<'s, 'a, S: Sink<'a>, T: Trace> Walk<'s, 'a, S, T> {
             master_states_at,
             end: self.cursor.pos(),
         })
+    }
+
+    /// Finds the layout: the first record that depends on it comes next. The body is read silently, newest layout
+    /// first, and the first that fits to the exact end of the file is taken; if none does, the one that got
+    /// farthest, whose error says most. What was read before is the same in all layouts.
+    #[cold]
+    fn decide(&mut self) {
+        if !std::mem::take(&mut self.undecided) {
+            return;
+        }
+        let attempts = usize::from(self.limits.layout_attempts.max(1));
+        let mut farthest = 0;
+        for layout in Layout::candidates(self.layout.version).take(attempts) {
+            let cursor = self.cursor.again(self.body_at);
+            let sink = &mut ();
+            let mut walk = Walk::with_layout(cursor, sink, layout, self.limits);
+            let got = match walk.body() {
+                Ok(_) if walk.cursor.left() == 0 => {
+                    self.layout = layout;
+                    return;
+                }
+                Ok(_) | Err(Halt::Stopped) => walk.cursor.pos(),
+                Err(Halt::Fault(fault)) => fault.at,
+            };
+            if got > farthest {
+                (self.layout, farthest) = (layout, got);
+            }
+        }
     }
 
     fn operator(&mut self) -> Read<()> {
@@ -193,8 +238,12 @@ impl<'s, 'a, S: Sink<'a>, T: Trace> Walk<'s, 'a, S, T> {
     }
 
     fn channels(&mut self, place: Place, field: Field) -> Read<()> {
-        let n = self.cursor.count(field, records::least_channel(self.layout))?;
-        self.ambiguous |= n > 0 && self.layout.version == 3;
+        let n = self
+            .cursor
+            .count(field, records::least_channel(self.layout.version))?;
+        if n > 0 {
+            self.decide();
+        }
         for _ in 0..n {
             let at = self.cursor.pos();
             let head = records::channel(&mut self.cursor, place, self.layout)?;
@@ -209,9 +258,9 @@ impl<'s, 'a, S: Sink<'a>, T: Trace> Walk<'s, 'a, S, T> {
 
     fn nest(&mut self, field: Field) -> Read<()> {
         self.nesting += 1;
-        if self.nesting > self.max_nesting {
+        if self.nesting > self.limits.max_nesting {
             let kind = ErrorKind::TooDeep {
-                max: self.max_nesting,
+                max: self.limits.max_nesting,
             };
             return Err(Halt::fault(kind, self.cursor.pos(), field));
         }
@@ -220,9 +269,8 @@ impl<'s, 'a, S: Sink<'a>, T: Trace> Walk<'s, 'a, S, T> {
 
     fn keyed(&mut self, place: Place, around: Around) -> Read<()> {
         let at = self.cursor.pos();
-        let before = self.cursor.rest().first().copied();
-        if self.layout.version == 3 && matches!(before, Some(8..=10)) {
-            self.ambiguous = true;
+        if matches!(self.cursor.rest().first(), Some(8..=10)) {
+            self.decide();
         }
         let Some(head) = records::keyed(&mut self.cursor, place, self.layout)? else {
             return Ok(());

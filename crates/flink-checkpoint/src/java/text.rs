@@ -36,9 +36,9 @@ impl<'a> JavaStr<'a> {
     /// The text; borrowed unless the encoding differs from UTF-8. `None` if the bytes aren't modified UTF-8
     /// or hold a lone surrogate: then no UTF-8 text (and no S3 key) is the same string.
     pub fn as_str(self) -> Option<Cow<'a, str>> {
-        // A four-byte sequence is UTF-8 but no modified UTF-8; Java refuses it.
+        // A four-byte sequence is UTF-8 but no modified UTF-8; Java refuses it. Nearly all text is ASCII.
         if let Ok(text) = std::str::from_utf8(self.0)
-            && !self.0.iter().any(|&byte| byte >= 0xF0)
+            && (self.0.is_ascii() || !self.0.iter().any(|&byte| byte >= 0xF0))
         {
             return Some(Cow::Borrowed(text));
         }
