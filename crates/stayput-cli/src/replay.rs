@@ -7,7 +7,6 @@ mod error;
 mod files;
 mod line;
 mod play;
-mod settings;
 mod state;
 mod story;
 

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use s3_documents::DocumentError;
 use stayput_core::timestamp::NotATimestamp;
+use stayput_guard::port::PortError;
+use stayput_guard::settings::SettingsError;
 
 /// A story that can't be played: which file, which line if one is to blame, and what is wrong with it.
 #[derive(Debug)]
@@ -43,7 +45,10 @@ pub enum StoryProblem {
     Toml(String),
     /// Settings that can't be used.
     #[error("{0}")]
-    Settings(String),
+    Settings(Box<SettingsError>),
+    /// What was there before the first look can't be written below `control`.
+    #[error("{0}")]
+    Switches(PortError),
     /// A line of `now` is `TIME` or `TIME sweep`.
     #[error("{0:?} is neither `TIME` nor `TIME sweep`")]
     NotALook(String),
@@ -89,6 +94,12 @@ pub enum StoryProblem {
     /// `bucket.json` was cut off.
     #[error("{0}")]
     Truncated(s3_model::TruncatedListing),
+}
+
+impl From<SettingsError> for StoryProblem {
+    fn from(error: SettingsError) -> Self {
+        Self::Settings(Box::new(error))
+    }
 }
 
 impl From<DocumentError> for StoryProblem {

@@ -1,7 +1,6 @@
 //! Playing a story: messages in, verdicts out, look by look.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use s3_documents::bucket::Versioning;
 use s3_documents::notification::{Record, parse_body};
@@ -11,10 +10,10 @@ use stayput_guard::batch::{BatchReport, Message};
 use stayput_guard::guard::Guard;
 use stayput_guard::memory::{Memory, OrphansManifest, Switch};
 use stayput_guard::port::PortError;
+use stayput_guard::settings::{Mode, Settings};
 
 use super::error::{StoryError, StoryProblem};
 use super::line::Line;
-use super::settings::{self, Settings};
 use super::story::{Look, MessageLine, Story};
 
 /// Whether one process handles all looks.
@@ -48,13 +47,17 @@ impl Story {
     /// # Errors
     /// Settings or messages that can't be read, with file and line.
     pub async fn play(&self, process: Process) -> Result<Played, StoryError> {
-        let settings = settings::parse(&self.settings, Path::new("stayput.toml"))?;
+        let settings = Settings::parse(&self.settings).map_err(|e| StoryError::new("stayput.toml", e))?;
         let model = Model::new(self.looks[0].at);
         self.apply(&self.looks[0], &model)?;
-        let (bucket, prefix) = control(&settings, &model);
-        self.switch(&model.another_client().journal(&bucket, &prefix))
+        let control = control(&settings, &model);
+        let journal = |client: &Model| {
+            let (bucket, prefix) = control.as_ref()?;
+            Some(client.journal(bucket, prefix))
+        };
+        self.switch(journal(&model.another_client()))
             .await
-            .map_err(|e| StoryError::new("story.toml", StoryProblem::Settings(e.to_string())))?;
+            .map_err(|e| StoryError::new("story.toml", StoryProblem::Switches(e)))?;
 
         let mut played = Played::default();
         let mut queue = Queue::default();
@@ -68,7 +71,7 @@ impl Story {
             }
             let mut process_of_look = match (process, kept.take()) {
                 (Process::Kept, Some(kept)) => kept,
-                _ => AnyGuard::new(&settings, &model, model.journal(&bucket, &prefix)),
+                _ => AnyGuard::new(&settings, &model, journal(&model)),
             };
             let report = process_of_look.handle(&queue.due(look)).await;
             kept = Some(process_of_look);
@@ -88,8 +91,8 @@ impl Story {
     }
 
     /// Writes what lies under the control prefix before the first look.
-    async fn switch(&self, journal: &ModelJournal) -> Result<(), PortError> {
-        let memory = Memory::new(Some(journal.clone()));
+    async fn switch(&self, journal: Option<ModelJournal>) -> Result<(), PortError> {
+        let memory = Memory::new(journal);
         for uri in &self.switches.pinned {
             memory.switch_on(Switch::Pin, uri).await?;
         }
@@ -112,18 +115,13 @@ impl Story {
     }
 }
 
-/// The bucket of the control prefix, and the prefix in it.
-fn control(settings: &Settings, model: &Model) -> (ModelBucket, String) {
-    let (name, key) = (settings.control.bucket(), settings.control.key());
+/// The bucket of the control prefix, and the prefix in it, which ends in `/` or is empty.
+fn control(settings: &Settings, model: &Model) -> Option<(ModelBucket, String)> {
+    let control = settings.control.as_ref()?;
     let bucket = model
-        .bucket(name)
-        .unwrap_or_else(|| model.create_bucket(name, Versioning::Never));
-    let prefix = if key.is_empty() {
-        String::new()
-    } else {
-        format!("{key}/")
-    };
-    (bucket, prefix)
+        .bucket(control.bucket())
+        .unwrap_or_else(|| model.create_bucket(control.bucket(), Versioning::Never));
+    Some((bucket, control.key().to_owned()))
 }
 
 /// A guard in the mode that the settings ask for.
@@ -133,19 +131,13 @@ enum AnyGuard {
 }
 
 impl AnyGuard {
-    fn new(settings: &Settings, model: &Model, journal: ModelJournal) -> Self {
+    fn new(settings: &Settings, model: &Model, journal: Option<ModelJournal>) -> Self {
         let (reading, clock, mandate) = (model.clone(), model.clone(), settings.mandate.clone());
-        if settings.acts {
+        if settings.mode == Mode::Restore {
             let copies = model.clone();
-            Self::Acting(Box::new(Guard::acting(
-                reading,
-                Some(journal),
-                clock,
-                copies,
-                mandate,
-            )))
+            Self::Acting(Box::new(Guard::acting(reading, journal, clock, copies, mandate)))
         } else {
-            Self::Observing(Box::new(Guard::observing(reading, Some(journal), clock, mandate)))
+            Self::Observing(Box::new(Guard::observing(reading, journal, clock, mandate)))
         }
     }
 
@@ -176,7 +168,7 @@ impl Queue {
         for MessageLine { place, body } in &look.messages {
             let records = parse_body(body.as_bytes()).map_err(|e| StoryError::new(place, e))?;
             let keys = records.iter().filter_map(|record| match record {
-                Record::Deleted(deleted) => Some(deleted.key.to_string()),
+                Record::Deleted(deleted) => Some(deleted.key.clone()),
                 Record::Created(_) | Record::Other(_) | Record::TestEvent => None,
             });
             self.messages.push(Queued {
