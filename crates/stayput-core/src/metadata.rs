@@ -44,7 +44,7 @@ pub fn take(bytes: &[u8], metadata: &ObjectLocation, roots: &Roots) -> Result<Ta
         metadata,
     ) {
         Some(Location::S3(object)) if matches!(reference.target, Target::Directory(_)) => {
-            directories.push(object)
+            directories.push(object);
         }
         Some(Location::S3(object)) => references.push((object, extent(reference.extent))),
         Some(Location::Foreign(_)) => elsewhere += 1,

@@ -105,7 +105,7 @@ async fn missing_objects<R: Reading + Sync, J: Journal + Sync>(
             .or_default()
             .push((object, location));
     }
-    let seen: Vec<Result<Vec<(ObjectNo, ObjectLocation, Seen)>, PortError>> = stream::iter(by_directory)
+    let seen: Vec<Result<SeenObjects, PortError>> = stream::iter(by_directory)
         .map(|((bucket, directory), objects)| see_directory(eyes, bucket, directory, objects))
         .buffer_unordered(CONCURRENT)
         .collect()
@@ -146,6 +146,9 @@ async fn missing_objects<R: Reading + Sync, J: Journal + Sync>(
     Ok((missing, overwritten))
 }
 
+/// What was seen of the objects of one directory.
+type SeenObjects = Vec<(ObjectNo, ObjectLocation, Seen)>;
+
 enum Seen {
     Visible { size: u64 },
     Missing(KeyHistory),
@@ -156,7 +159,7 @@ async fn see_directory<R: Reading + Sync, J: Journal + Sync>(
     bucket: String,
     directory: String,
     objects: Vec<(ObjectNo, ObjectLocation)>,
-) -> Result<Vec<(ObjectNo, ObjectLocation, Seen)>, PortError> {
+) -> Result<SeenObjects, PortError> {
     let mut seen = Vec::with_capacity(objects.len());
     let mut unseen = Vec::new();
     if objects.len() < LIST_FROM {
@@ -200,7 +203,10 @@ async fn see_directory<R: Reading + Sync, J: Journal + Sync>(
     }
     for (object, location) in unseen {
         let history = histories.remove(location.key()).unwrap_or_default();
-        let state = match history.current().and_then(|v| v.size()) {
+        let state = match history
+            .current()
+            .and_then(stayput_core::version::VersionEntry::size)
+        {
             Some(size) => Seen::Visible { size },
             None => Seen::Missing(history),
         };

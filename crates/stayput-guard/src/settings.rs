@@ -59,7 +59,9 @@ pub enum SettingsError {
     #[error("control {0:?} is no S3 location: write s3://bucket/prefix/")]
     Control(String),
     /// `control` lies where Flink writes.
-    #[error("control {control} lies under the root {root}: rules and clean-ups there would take Stayput's memory; choose another prefix")]
+    #[error(
+        "control {control} lies under the root {root}: rules and clean-ups there would take Stayput's memory; choose another prefix"
+    )]
     ControlUnderRoot {
         /// The control prefix.
         control: String,
@@ -70,7 +72,9 @@ pub enum SettingsError {
     #[error("STAYPUT_MODE is {0:?}: write observe or restore")]
     Mode(String),
     /// A kind in `STAYPUT_ROOTS` is none.
-    #[error("STAYPUT_ROOTS: {0:?} is no kind of root: write checkpoints=, savepoints=, ha=, dstl= or sink= before the uri, or nothing for checkpoints")]
+    #[error(
+        "STAYPUT_ROOTS: {0:?} is no kind of root: write checkpoints=, savepoints=, ha=, dstl= or sink= before the uri, or nothing for checkpoints"
+    )]
     Kind(String),
 }
 
@@ -136,7 +140,11 @@ struct BudgetDocument {
 
 impl Default for BudgetDocument {
     fn default() -> Self {
-        Self { objects_per_day: 100_000, bytes_per_day: ByteSize::tb(2), copies_per_second: 100 }
+        Self {
+            objects_per_day: 100_000,
+            bytes_per_day: ByteSize::tb(2),
+            copies_per_second: 100,
+        }
     }
 }
 
@@ -155,8 +163,11 @@ fn two_gib() -> ByteSize {
 impl Settings {
     /// Reads a document: JSON if it begins with `{`, else TOML.
     pub fn parse(text: &str) -> Result<Self, SettingsError> {
-        let document: Document =
-            if text.trim_start().starts_with('{') { serde_json::from_str(text)? } else { toml::from_str(text)? };
+        let document: Document = if text.trim_start().starts_with('{') {
+            serde_json::from_str(text)?
+        } else {
+            toml::from_str(text)?
+        };
         Self::check(document)
     }
 
@@ -224,17 +235,26 @@ impl Settings {
             Some(text) => match Location::parse_flink_path(&text) {
                 Ok(Location::S3(at)) => {
                     let key = at.key().trim_end_matches('/');
-                    let key = if key.is_empty() { String::new() } else { format!("{key}/") };
+                    let key = if key.is_empty() {
+                        String::new()
+                    } else {
+                        format!("{key}/")
+                    };
                     Some(ObjectLocation::new(at.bucket(), key))
                 }
                 Ok(Location::Foreign(_)) | Err(_) => return Err(SettingsError::Control(text)),
             },
         };
         if let Some(control) = &control
-            && let Some(root) = roots.iter().find(|r| r.bucket() == control.bucket() && r.plain_key(control.key()).is_some())
+            && let Some(root) = roots
+                .iter()
+                .find(|r| r.bucket() == control.bucket() && r.plain_key(control.key()).is_some())
         {
             let root = format!("s3://{}/{}", root.bucket(), root.metadata_prefix());
-            return Err(SettingsError::ControlUnderRoot { control: control.to_string(), root });
+            return Err(SettingsError::ControlUnderRoot {
+                control: control.to_string(),
+                root,
+            });
         }
         let mut ours = document.stayput.guards;
         ours.extend(document.stayput.role.clone());
@@ -246,8 +266,14 @@ impl Settings {
             copies_per_second: document.budget.copies_per_second,
             mandate: Mandate {
                 roots: Roots::new(roots),
-                principals: Principals { flink: document.flink.principals, ours },
-                policy: Policy { settle: document.settle, dormant_after: document.dormant_after },
+                principals: Principals {
+                    flink: document.flink.principals,
+                    ours,
+                },
+                policy: Policy {
+                    settle: document.settle,
+                    dormant_after: document.dormant_after,
+                },
                 catalogue_max_age: document.catalogue_max_age.unwrap_or(document.settle),
                 max_metadata_bytes: document.max_metadata_bytes.as_u64(),
                 protect_since: document.protect_since,
@@ -300,19 +326,37 @@ mod tests {
         let json = r#"{"mode":"restore","settle":"2s","roots":[{"uri":"s3a://b/cp","kind":"checkpoints"}]}"#;
         let settings = Settings::parse(json).unwrap();
         assert_eq!(settings.mandate.policy.settle, Duration::from_secs(2));
-        assert_eq!(settings.mandate.roots.iter().next().unwrap().metadata_prefix(), "cp/");
+        assert_eq!(
+            settings.mandate.roots.iter().next().unwrap().metadata_prefix(),
+            "cp/"
+        );
     }
 
     #[test]
     fn every_message_names_the_field() {
         let wrong = [
-            ("[[roots]]\nuri='s3://b/c/'\nkind='checkpoints'\n[budget]\nobjects='1'", "objects"),
+            (
+                "[[roots]]\nuri='s3://b/c/'\nkind='checkpoints'\n[budget]\nobjects='1'",
+                "objects",
+            ),
             ("mode='restore'", "roots"),
-            ("settle='five'\n[[roots]]\nuri='s3://b/c/'\nkind='checkpoints'", "settle"),
+            (
+                "settle='five'\n[[roots]]\nuri='s3://b/c/'\nkind='checkpoints'",
+                "settle",
+            ),
             ("[[roots]]\nuri='hdfs://b/c/'\nkind='checkpoints'", "roots.uri"),
-            ("control='/tmp'\n[[roots]]\nuri='s3://b/c/'\nkind='checkpoints'", "control"),
-            ("control='s3://b/c/x'\n[[roots]]\nuri='s3://b/c/'\nkind='checkpoints'", "control"),
-            ("modus='restore'\n[[roots]]\nuri='s3://b/c/'\nkind='checkpoints'", "modus"),
+            (
+                "control='/tmp'\n[[roots]]\nuri='s3://b/c/'\nkind='checkpoints'",
+                "control",
+            ),
+            (
+                "control='s3://b/c/x'\n[[roots]]\nuri='s3://b/c/'\nkind='checkpoints'",
+                "control",
+            ),
+            (
+                "modus='restore'\n[[roots]]\nuri='s3://b/c/'\nkind='checkpoints'",
+                "modus",
+            ),
             ("[[roots]]\nuri='s3://b/c/'\nkind='checkpoint'", "kind"),
         ];
         for (text, field) in wrong {
@@ -329,7 +373,17 @@ mod tests {
         assert_eq!(kinds.len(), 2);
         assert!(kinds.contains(&RootKind::Savepoints));
         assert!(Settings::from_short("", None).is_err());
-        assert!(Settings::from_short("s3://b/cp/", Some("yes")).unwrap_err().to_string().contains("STAYPUT_MODE"));
-        assert!(Settings::from_short("blob=s3://b/cp/", None).unwrap_err().to_string().contains("blob"));
+        assert!(
+            Settings::from_short("s3://b/cp/", Some("yes"))
+                .unwrap_err()
+                .to_string()
+                .contains("STAYPUT_MODE")
+        );
+        assert!(
+            Settings::from_short("blob=s3://b/cp/", None)
+                .unwrap_err()
+                .to_string()
+                .contains("blob")
+        );
     }
 }

@@ -51,6 +51,8 @@ pub(crate) struct Survey {
     surveyed_at: Option<Timestamp>,
     /// What couldn't be read just now: no statement of absence holds while there is any.
     pub(crate) failed: Vec<String>,
+    /// Directories of which something couldn't be read just now: nobody knows their heads, and they are looked at again at the next call.
+    failing: BTreeSet<JobDirectory>,
 }
 
 /// What everybody needs who looks: borrowed for one call.
@@ -144,6 +146,11 @@ impl Survey {
             .is_none_or(|at| eyes.now.since(at) >= eyes.mandate.catalogue_max_age);
         let mut jobs: BTreeSet<JobDirectory> = named.jobs.keys().cloned().collect();
         let mut savepoints = named.savepoints.clone();
+        for directory in std::mem::take(&mut self.failing) {
+            // What failed before may have been a savepoint's directory or a job's: asking for both is one request more.
+            savepoints.insert(ObjectLocation::new(&*directory.bucket, &*directory.prefix));
+            jobs.insert(directory);
+        }
         if stale {
             let complete = self.discover(eyes, &mut jobs, &mut savepoints).await;
             jobs.extend(
@@ -171,23 +178,30 @@ impl Survey {
         for (job, listing) in listings {
             match listing {
                 Ok(listing) => self.take_listing(eyes, named, job, &listing).await,
-                Err(e) => self.failed.push(e.to_string()),
+                Err(e) => self.fail(job, e.to_string()),
             }
         }
         for directory in savepoints {
             self.take_savepoint(eyes, named, &directory.sibling(METADATA_FILE))
                 .await;
         }
-        for (_, metadata) in self.metadata_locations() {
+        for metadata in self.metadata_locations() {
             self.mark_kept(eyes, &metadata);
         }
     }
 
-    fn metadata_locations(&self) -> Vec<((), ObjectLocation)> {
-        self.catalogue
-            .iter()
-            .map(|(_, s)| ((), s.metadata.clone()))
-            .collect()
+    fn fail(&mut self, directory: JobDirectory, why: String) {
+        self.failed.push(why);
+        self.failing.insert(directory);
+    }
+
+    /// Whether something of this directory couldn't be read just now.
+    pub(crate) fn is_failing(&self, directory: &JobDirectory) -> bool {
+        self.failing.contains(directory)
+    }
+
+    fn metadata_locations(&self) -> Vec<ObjectLocation> {
+        self.catalogue.iter().map(|(_, s)| s.metadata.clone()).collect()
     }
 
     fn mark_kept<R, J>(&mut self, eyes: &Eyes<'_, R, J>, metadata: &ObjectLocation) {
@@ -333,7 +347,7 @@ impl Survey {
         let mut ids = named.jobs.get(&job).cloned().unwrap_or_default();
         match eyes.memory.highest_hidden(&job).await {
             Ok(highest) => ids.extend(highest),
-            Err(e) => self.failed.push(e.to_string()),
+            Err(e) => self.fail(job.clone(), e.to_string()),
         }
         for id in ids {
             let metadata =
@@ -475,7 +489,7 @@ impl Survey {
     ) {
         let history = match eyes.history(metadata).await {
             Ok(history) => history,
-            Err(e) => return self.failed.push(e.to_string()),
+            Err(e) => return self.fail(identity_of(metadata).1, e.to_string()),
         };
         let hidden = match history.hidden() {
             None => None,
@@ -485,7 +499,7 @@ impl Survey {
             Some(hidden) => {
                 let cause = match eyes.cause_of(metadata, &history, true).await {
                     Ok(cause) => cause,
-                    Err(e) => return self.failed.push(e.to_string()),
+                    Err(e) => return self.fail(identity_of(metadata).1, e.to_string()),
                 };
                 Some(HiddenBy {
                     at: hidden.above_data.last_modified,
@@ -543,7 +557,7 @@ impl Survey {
                 Ok(listing) => found.extend(listing.prefixes.iter().filter_map(|p| {
                     layout::checkpoint_id(p.strip_prefix(job.prefix.as_str())?.trim_end_matches('/'))
                 })),
-                Err(e) => self.failed.push(e.to_string()),
+                Err(e) => self.fail(job.clone(), e.to_string()),
             }
         }
         for id in found
@@ -578,7 +592,7 @@ impl Survey {
     ) {
         let (kind, job) = identity_of(metadata);
         let (head, contents) = match fetched {
-            Fetched::Failed(why) => return self.failed.push(why),
+            Fetched::Failed(why) => return self.fail(job, why),
             Fetched::Absent => return self.catalogue.remove(metadata),
             Fetched::Unreadable(why) => (
                 None,
@@ -600,7 +614,7 @@ impl Survey {
                             backends: taken.backends,
                             directories: taken.directories,
                         }),
-                        Err(full) => return self.failed.push(full.to_string()),
+                        Err(full) => return self.fail(job, full.to_string()),
                     },
                     Err(NotTaken { why, names_at_least }) => Contents::Unreadable { why, names_at_least },
                 };

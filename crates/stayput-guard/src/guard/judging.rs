@@ -14,8 +14,8 @@ use stayput_core::verdict::{
 use stayput_core::version::{KeyHistory, VersionEntry};
 
 use super::{
-    Cause, Class, Eyes, Hand, Journal, LeaveReason, Moment, Naming, Notice, ObjectLocation, Outcome, Place,
-    PortError, Protect, Reading, RootKind, SnapshotId, Survey, Verdict, leave_without_a_look,
+    Cause, Class, Eyes, Hand, Journal, LeaveReason, Moment, Naming, Notice, ObjectLocation, Outcome,
+    PortError, Protect, Reading, RootKind, SnapshotId, Survey, Verdict, identity_of, leave_without_a_look,
 };
 use crate::causes;
 use crate::inspect::{Inspected, cause_of_key, inspect};
@@ -590,7 +590,9 @@ where
         if root == Some(RootKind::Ha) {
             return Evidence::HaObject;
         }
-        let needed = facts.iter().any(|f| f.class != Class::Spare);
+        // Of a directory that couldn't be read whole nobody knows the heads: what its snapshots need is no answer yet.
+        let known = |f: &&ReferrerFacts| !self.survey.is_failing(&identity_of(&f.metadata).1);
+        let needed = facts.iter().filter(known).any(|f| f.class != Class::Spare);
         if !needed {
             let mut why: Vec<Why> = self
                 .survey
