@@ -1,3 +1,63 @@
-//! Every build, check and demo step.
+//! Every build, check and demo step. `cargo xtask` alone lists them.
 
-fn main() {}
+mod ministack;
+mod print;
+mod process;
+mod provide;
+mod steps;
+mod tally;
+mod tasks;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+cargo xtask NAME
+
+  setup        install what the other steps need, and say what
+  test         everything that CI runs; the last line counts the tests
+  lint         formatting, clippy, documentation
+  wasm         the core for WebAssembly
+  lambda       the Lambda's bootstrap and its zip
+  run COMMAND  run a command with the local servers up, for example: cargo xtask run cargo test -p stayput-tests
+
+Each is safe to run twice. STAYPUT_REQUIRE=rie,ministack makes a missing part a failure instead of a skip.
+";
+
+/// The folder of the workspace, found at run time: the binary may be older than the place where it lies now.
+fn workspace() -> Result<PathBuf, String> {
+    let here = std::env::current_dir().map_err(|e| format!("the current folder can't be read: {e}"))?;
+    here.ancestors()
+        .find(|folder| folder.join("xtask/Cargo.toml").is_file() && folder.join("Cargo.lock").is_file())
+        .map(Path::to_path_buf)
+        .ok_or_else(|| format!("{} isn't inside a checkout of Stayput", here.display()))
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let ended = match words.as_slice() {
+        [] | ["help" | "--help" | "-h"] => {
+            print!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        ["setup"] => workspace().and_then(|root| tasks::setup(&root)),
+        ["test"] => workspace().and_then(|root| tasks::test(&root)),
+        ["lint"] => workspace().and_then(|root| tasks::lint(&root)),
+        ["wasm"] => workspace().and_then(|root| tasks::wasm(&root)),
+        ["lambda"] => workspace().and_then(|root| tasks::lambda(&root)),
+        ["run", command, rest @ ..] => workspace().and_then(|root| tasks::run(&root, command, rest)),
+        _ => {
+            eprint!("unknown: {}\n\n{USAGE}", arguments.join(" "));
+            return ExitCode::from(2);
+        }
+    };
+    match ended {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! What the steps need on the machine: found, or installed. Each says what it installs.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::print;
+use crate::process::{output, quietly};
+
+/// The Lambda's target: the binary needs nothing of the machine that it runs on.
+pub(crate) const MUSL: &str = "x86_64-unknown-linux-musl";
+/// The page's target.
+pub(crate) const WASM: &str = "wasm32-unknown-unknown";
+
+const MINISTACK: &str = "ministack==1.5.33";
+const SAM: &str = "aws-sam-cli==1.170.0";
+
+/// The folder for what is installed here only.
+pub(crate) fn local(root: &Path) -> Result<PathBuf, String> {
+    let folder = root.join(".stayput");
+    std::fs::create_dir_all(folder.join("logs")).map_err(|e| format!("{}: {e}", folder.display()))?;
+    Ok(folder)
+}
+
+fn on_path(program: &str) -> bool {
+    std::env::var_os("PATH")
+        .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(program).is_file()))
+}
+
+/// Parts of the toolchain that are asked for by name, once each.
+pub(crate) fn rust(root: &Path, targets: &[&str], components: &[&str]) -> Result<(), String> {
+    let mut rustup = Command::new("rustup");
+    let has = |list: &str, name: &str| {
+        list.lines()
+            .any(|line| line == name || line.starts_with(&format!("{name}-")))
+    };
+    let installed =
+        output(rustup.current_dir(root).args(["target", "list", "--installed"])).map_err(|e| {
+            format!(
+                "{e}\nrustup is needed to add {}; without it, install these with your package manager",
+                targets.join(", ")
+            )
+        })?;
+    for target in targets.iter().filter(|target| !has(&installed, target)) {
+        print::line(&format!("installing the Rust target {target}"));
+        quietly(
+            Command::new("rustup")
+                .current_dir(root)
+                .args(["target", "add", target]),
+        )?;
+    }
+    let installed =
+        output(
+            Command::new("rustup")
+                .current_dir(root)
+                .args(["component", "list", "--installed"]),
+        )?;
+    for component in components.iter().filter(|component| !has(&installed, component)) {
+        print::line(&format!("installing the Rust component {component}"));
+        quietly(
+            Command::new("rustup")
+                .current_dir(root)
+                .args(["component", "add", component]),
+        )?;
+    }
+    Ok(())
+}
+
+/// Debian packages, when `program` isn't there.
+fn debian(program: &str, package: &str, what_for: &str) -> Result<(), String> {
+    if on_path(program) {
+        return Ok(());
+    }
+    apt(package, what_for).and_then(|()| {
+        if on_path(program) {
+            Ok(())
+        } else {
+            Err(format!("{package} brought no {program}"))
+        }
+    })
+}
+
+fn apt(package: &str, what_for: &str) -> Result<(), String> {
+    let by_hand = format!("install it by hand: {package} on Debian and Ubuntu ({what_for})");
+    if !on_path("apt-get") {
+        return Err(by_hand);
+    }
+    print::line(&format!("installing {package} with apt-get: {what_for}"));
+    let mut install = Command::new("apt-get");
+    install.env("DEBIAN_FRONTEND", "noninteractive").args([
+        "install",
+        "-y",
+        "-qq",
+        "--no-install-recommends",
+        package,
+    ]);
+    if quietly(&mut install).is_ok() {
+        return Ok(());
+    }
+    // The lists may be old or absent.
+    quietly(Command::new("apt-get").args(["update", "-qq"])).map_err(|e| format!("{e}\n{by_hand}"))?;
+    quietly(&mut install).map_err(|e| format!("{e}\n{by_hand}"))
+}
+
+/// The C compiler for the Lambda's target: ring has C in it.
+pub(crate) fn musl(root: &Path) -> Result<(), String> {
+    rust(root, &[MUSL], &[])?;
+    debian(
+        "musl-gcc",
+        "musl-tools",
+        "the C compiler for the Lambda's static binary",
+    )
+}
+
+fn python() -> Result<(), String> {
+    if on_path("python3") {
+        Ok(())
+    } else {
+        apt("python3", "it runs MiniStack and packs the zip")
+    }
+}
+
+/// MiniStack, in a virtual environment of its own. Returns its program.
+pub(crate) fn ministack(root: &Path) -> Result<PathBuf, String> {
+    let folder = local(root)?.join("venv");
+    let program = folder.join("bin/ministack");
+    if marked(&folder, MINISTACK) && program.is_file() {
+        return Ok(program);
+    }
+    python()?;
+    print::line(&format!("installing {MINISTACK} from PyPI into .stayput/venv"));
+    let venv = |clear: bool| {
+        let mut command = Command::new("python3");
+        command
+            .args(["-m", "venv"])
+            .args(clear.then_some("--clear"))
+            .arg(&folder);
+        command
+    };
+    if quietly(&mut venv(true)).is_err() {
+        apt("python3-venv", "Python's virtual environments")?;
+        quietly(&mut venv(true))?;
+    }
+    quietly(Command::new(folder.join("bin/python")).args(["-m", "pip", "install", "-q", MINISTACK]))?;
+    if !program.is_file() {
+        return Err(format!("{MINISTACK} brought no program {}", program.display()));
+    }
+    mark(&folder, MINISTACK)?;
+    Ok(program)
+}
+
+/// AWS's Runtime Interface Emulator, which comes in the wheel of the SAM command. Returns its program.
+pub(crate) fn rie(root: &Path) -> Result<PathBuf, String> {
+    let folder = local(root)?.join("rie");
+    let program = folder.join("samcli/local/rapid/aws-lambda-rie-x86_64");
+    if !(marked(&folder, SAM) && program.is_file()) {
+        python()?;
+        print::line(&format!(
+            "installing the Lambda emulator out of {SAM} from PyPI into .stayput/rie"
+        ));
+        // A folder half filled by an interrupted run would be kept by pip.
+        let _ = std::fs::remove_dir_all(&folder);
+        let pip = local(root)?.join("venv/bin/python");
+        let mut command = if pip.is_file() {
+            Command::new(pip)
+        } else {
+            Command::new("python3")
+        };
+        quietly(
+            command
+                .args(["-m", "pip", "install", "-q", "--no-deps", "--target"])
+                .arg(&folder)
+                .arg(SAM),
+        )?;
+        if !program.is_file() {
+            return Err(format!("{SAM} brought no program {}", program.display()));
+        }
+        mark(&folder, SAM)?;
+    }
+    executable(&program)?;
+    Ok(program)
+}
+
+#[cfg(unix)]
+fn executable(program: &Path) -> Result<(), String> {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(program, std::fs::Permissions::from_mode(0o755))
+        .map_err(|e| format!("{}: {e}", program.display()))
+}
+
+#[cfg(not(unix))]
+fn executable(_: &Path) -> Result<(), String> {
+    Err("AWS's emulator runs on Linux only".to_owned())
+}
+
+// Written last, so that an interrupted install isn't taken for a whole one.
+fn marked(folder: &Path, version: &str) -> bool {
+    std::fs::read_to_string(folder.join("stayput-installed")).is_ok_and(|text| text == version)
+}
+
+fn mark(folder: &Path, version: &str) -> Result<(), String> {
+    std::fs::write(folder.join("stayput-installed"), version)
+        .map_err(|e| format!("{}: {e}", folder.display()))
+}

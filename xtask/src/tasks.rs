@@ -1,0 +1,222 @@
+//! The tasks that a person or CI names.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::ministack::MiniStack;
+use crate::print;
+use crate::process::{Variable, cargo, count_tests, quietly, run as run_command, target_directory};
+use crate::provide;
+use crate::steps::Steps;
+
+/// Whether `STAYPUT_REQUIRE` names a part.
+fn required(part: &str) -> bool {
+    std::env::var("STAYPUT_REQUIRE").is_ok_and(|list| list.split(',').any(|name| name.trim() == part))
+}
+
+fn end(steps: &Steps) -> bool {
+    steps.print_table();
+    steps.well()
+}
+
+/// Installs everything.
+pub(crate) fn setup(root: &Path) -> Result<bool, String> {
+    print::line("setting up: Rust targets, the musl C compiler, MiniStack, AWS's Lambda emulator");
+    let mut steps = Steps::default();
+    steps.step("Rust targets and components", || {
+        provide::rust(root, &[provide::MUSL, provide::WASM], &["rustfmt", "clippy"])
+    });
+    steps.step("musl C compiler", || provide::musl(root));
+    steps.step("MiniStack", || provide::ministack(root));
+    steps.step("Lambda emulator", || provide::rie(root));
+    Ok(end(&steps))
+}
+
+fn lint_steps(root: &Path, steps: &mut Steps) {
+    steps.check("rustfmt and clippy", || {
+        provide::rust(root, &[], &["rustfmt", "clippy"])
+    });
+    steps.check("fmt", || {
+        run_command(cargo(root).args(["fmt", "--all", "--check"]))
+    });
+    steps.check("clippy", || {
+        run_command(cargo(root).args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+    });
+    steps.check("doc", || {
+        run_command(
+            cargo(root)
+                .env("RUSTDOCFLAGS", "-Dwarnings")
+                .args(["doc", "--workspace", "--no-deps"]),
+        )
+    });
+}
+
+/// Formatting, clippy, documentation.
+pub(crate) fn lint(root: &Path) -> Result<bool, String> {
+    print::line("checking formatting, clippy and documentation");
+    let mut steps = Steps::default();
+    lint_steps(root, &mut steps);
+    Ok(end(&steps))
+}
+
+fn build_wasm(root: &Path) -> Result<(), String> {
+    provide::rust(root, &[provide::WASM], &[])?;
+    run_command(cargo(root).args([
+        "build",
+        "--profile",
+        "wasm",
+        "--target",
+        provide::WASM,
+        "-p",
+        "stayput-wasm",
+    ]))?;
+    let built = target_directory(root)?
+        .join(provide::WASM)
+        .join("wasm/stayput_wasm.wasm");
+    let bytes = size(&built)?;
+    print::line(&format!("stayput_wasm.wasm: {bytes} bytes"));
+    Ok(())
+}
+
+/// The core for WebAssembly.
+pub(crate) fn wasm(root: &Path) -> Result<bool, String> {
+    print::line("building the core for WebAssembly");
+    let mut steps = Steps::default();
+    steps.step("wasm", || build_wasm(root));
+    Ok(end(&steps))
+}
+
+fn size(file: &Path) -> Result<u64, String> {
+    std::fs::metadata(file)
+        .map(|data| data.len())
+        .map_err(|e| format!("{}: {e}", file.display()))
+}
+
+/// Packs the bootstrap; the same bytes give the same zip.
+const ZIP: &str = "\
+import sys, zipfile
+with open(sys.argv[1], 'rb') as f: data = f.read()
+entry = zipfile.ZipInfo('bootstrap', (1980, 1, 1, 0, 0, 0))
+entry.external_attr = 0o100755 << 16
+entry.compress_type = zipfile.ZIP_DEFLATED
+with zipfile.ZipFile(sys.argv[2], 'w') as z: z.writestr(entry, data, compresslevel=9)
+";
+
+/// Builds the Lambda. Returns the bootstrap; the zip lies beside it.
+fn build_lambda(root: &Path) -> Result<PathBuf, String> {
+    provide::musl(root)?;
+    run_command(cargo(root).args([
+        "build",
+        "--profile",
+        "lambda",
+        "--target",
+        provide::MUSL,
+        "-p",
+        "stayput-lambda",
+    ]))?;
+    let bootstrap = target_directory(root)?
+        .join(provide::MUSL)
+        .join("lambda/bootstrap");
+    let zip = bootstrap.with_file_name("stayput-lambda.zip");
+    quietly(
+        Command::new("python3")
+            .args(["-c", ZIP])
+            .arg(&bootstrap)
+            .arg(&zip),
+    )?;
+    print::line(&format!(
+        "bootstrap: {} bytes, stayput-lambda.zip: {} bytes",
+        size(&bootstrap)?,
+        size(&zip)?
+    ));
+    Ok(bootstrap)
+}
+
+/// The Lambda's bootstrap and its zip.
+pub(crate) fn lambda(root: &Path) -> Result<bool, String> {
+    print::line("building the Lambda for provided.al2023");
+    let mut steps = Steps::default();
+    if let Some(bootstrap) = steps.step("lambda", || build_lambda(root)) {
+        print::line(&format!(
+            "{}",
+            bootstrap.with_file_name("stayput-lambda.zip").display()
+        ));
+    }
+    Ok(end(&steps))
+}
+
+fn start_ministack(root: &Path) -> Result<MiniStack, String> {
+    let program = provide::ministack(root)?;
+    MiniStack::start(&program, &provide::local(root)?.join("logs/ministack.log"))
+}
+
+/// What tests of the whole system are told: where the servers are and what to run.
+#[derive(Default)]
+struct System {
+    variables: Vec<Variable>,
+    // Held so that it lives as long as the tests.
+    _ministack: Option<MiniStack>,
+}
+
+impl System {
+    fn start(root: &Path, steps: &mut Steps) -> Self {
+        let mut system = Self::default();
+        if let Some(bootstrap) = steps.part("lambda", required("rie") || required("ministack"), || {
+            build_lambda(root)
+        }) {
+            system.tell("STAYPUT_BOOTSTRAP", &bootstrap);
+        }
+        if let Some(server) = steps.part("start MiniStack", required("ministack"), || start_ministack(root)) {
+            system.variables.push(("STAYPUT_MINISTACK", server.url()));
+            system._ministack = Some(server);
+        }
+        if let Some(program) = steps.part("Lambda emulator", required("rie"), || provide::rie(root)) {
+            system.tell("STAYPUT_RIE", &program);
+        }
+        system
+    }
+
+    fn tell(&mut self, name: &'static str, path: &Path) {
+        self.variables.push((name, path.to_string_lossy().into_owned()));
+    }
+}
+
+/// Everything that CI runs.
+pub(crate) fn test(root: &Path) -> Result<bool, String> {
+    print::line(
+        "testing: formatting, clippy, documentation, WebAssembly, the Lambda, all tests with local servers",
+    );
+    let logs = provide::local(root)?.join("logs");
+    let mut steps = Steps::default();
+    lint_steps(root, &mut steps);
+    steps.check("wasm", || build_wasm(root));
+    let system = System::start(root, &mut steps);
+    steps.tests("tests", || {
+        let mut command = cargo(root);
+        command
+            .args(["test", "--workspace", "--no-fail-fast"])
+            .envs(system.variables.iter().cloned());
+        // What a test left out is said by the test, so its output must be seen.
+        count_tests(command.args(["--", "--show-output"]), &logs.join("tests.log"))
+    });
+    drop(system);
+    steps.print_table();
+    steps.print_tally();
+    Ok(steps.well())
+}
+
+/// Runs a command with the servers up.
+pub(crate) fn run(root: &Path, program: &str, arguments: &[&str]) -> Result<bool, String> {
+    let mut steps = Steps::default();
+    let system = System::start(root, &mut steps);
+    if !steps.well() {
+        return Ok(false);
+    }
+    let ran = run_command(
+        Command::new(program)
+            .args(arguments)
+            .envs(system.variables.iter().cloned()),
+    );
+    drop(system);
+    ran.map(|()| true)
+}
