@@ -1,3 +1,4 @@
 //! Every document that a person or a program sees, and the one place where a sentence is made from it.
 
 pub mod finding;
+pub mod summary;

@@ -159,10 +159,20 @@ impl Relocatable {
     /// Why, in one sentence.
     pub fn reason(self) -> &'static str {
         match self {
-            Self { answer: true, relative_handles: 0, .. } => "all state lies in _metadata itself",
-            Self { answer: true, .. } => "every file is named relative to the directory of _metadata, so move the whole directory",
-            Self { absolute_handles: 0, .. } => "it names directories of merged files by absolute paths",
-            Self { .. } => "it names files by absolute paths, which stay where they are and must not be deleted",
+            Self {
+                answer: true,
+                relative_handles: 0,
+                ..
+            } => "all state lies in _metadata itself",
+            Self { answer: true, .. } => {
+                "every file is named relative to the directory of _metadata, so move the whole directory"
+            }
+            Self {
+                absolute_handles: 0, ..
+            } => "it names directories of merged files by absolute paths",
+            Self { .. } => {
+                "it names files by absolute paths, which stay where they are and must not be deleted"
+            }
         }
     }
 }
@@ -171,7 +181,10 @@ impl Relocatable {
 pub fn read(bytes: &[u8], at: Option<&str>) -> Reading {
     match at.map(Location::parse_flink_path).transpose() {
         Ok(at) => read_at(bytes, at.as_ref()),
-        Err(e) => Reading::Refused { form: FORM, message: e.to_string() },
+        Err(e) => Reading::Refused {
+            form: FORM,
+            message: e.to_string(),
+        },
     }
 }
 
@@ -183,7 +196,10 @@ pub fn read_at(bytes: &[u8], at: Option<&Location>) -> Reading {
         // The index was built from these bytes.
         Ok(index) => match index.view(bytes) {
             Ok(snapshot) => Reading::Whole(Box::new(whole(snapshot, home.as_ref()))),
-            Err(e) => Reading::Refused { form: FORM, message: e.to_string() },
+            Err(e) => Reading::Refused {
+                form: FORM,
+                message: e.to_string(),
+            },
         },
         Err(damaged) => Reading::Damaged(Box::new(damage::describe(&damaged, bytes, home.as_ref()))),
     }
@@ -211,7 +227,10 @@ fn whole(snapshot: Snapshot<'_>, home: Option<&Home>) -> Summary {
         state: walked.total,
         master_states: snapshot
             .master_states()
-            .map(|state| MasterState { name: text(state.name), bytes: state.payload.len() as u64 })
+            .map(|state| MasterState {
+                name: text(state.name),
+                bytes: state.payload.len() as u64,
+            })
             .collect(),
         objects,
         inlined: Inlined {
@@ -227,20 +246,33 @@ fn whole(snapshot: Snapshot<'_>, home: Option<&Home>) -> Summary {
     }
 }
 
-fn kind(properties: Option<&CheckpointProperties>, features: &[Feature], home: Option<&Home>) -> Option<Kind> {
+fn kind(
+    properties: Option<&CheckpointProperties>,
+    features: &[Feature],
+    home: Option<&Home>,
+) -> Option<Kind> {
     if let Some(properties) = properties {
         let savepoint = properties.snapshot_type.is_savepoint();
-        return Some(Kind { savepoint, known_from: KnownFrom::Properties });
+        return Some(Kind {
+            savepoint,
+            known_from: KnownFrom::Properties,
+        });
     }
     if features.contains(&Feature::CanonicalSavepoint) {
-        return Some(Kind { savepoint: true, known_from: KnownFrom::Handles });
+        return Some(Kind {
+            savepoint: true,
+            known_from: KnownFrom::Handles,
+        });
     }
     let savepoint = match Place::of(&home?.metadata()) {
         Place::Checkpoint { .. } => false,
         Place::Savepoint { directory } if home::is_savepoint_name(directory) => true,
         _ => return None,
     };
-    Some(Kind { savepoint, known_from: KnownFrom::Directory })
+    Some(Kind {
+        savepoint,
+        known_from: KnownFrom::Directory,
+    })
 }
 
 fn properties(from: &CheckpointProperties) -> Properties {
@@ -261,7 +293,10 @@ fn properties(from: &CheckpointProperties) -> Properties {
         sharing_files,
         then,
         forced: from.forced,
-        discarded_when: discarded_when.into_iter().filter_map(|(is, when)| is.then_some(when)).collect(),
+        discarded_when: discarded_when
+            .into_iter()
+            .filter_map(|(is, when)| is.then_some(when))
+            .collect(),
         unclaimed: from.unclaimed,
     }
 }

@@ -46,7 +46,9 @@ impl Feature {
             Self::FullKeyedState => "keyed state in whole: heap, or RocksDB without incremental checkpoints",
             Self::RawKeyedState => "raw keyed state, such as timers on the heap beside RocksDB",
             Self::Changelog => "changelog state backend: a materialized base and a log",
-            Self::ChangelogInMemory => "the changelog lies in _metadata itself (changelog storage \"memory\")",
+            Self::ChangelogInMemory => {
+                "the changelog lies in _metadata itself (changelog storage \"memory\")"
+            }
             Self::FileMerging => "file merging: one object holds state of many subtasks, in parts",
             Self::Unaligned => "unaligned: records in flight are part of it",
             Self::MergedChannelState => "channel state of several channels is merged",
@@ -58,7 +60,11 @@ impl Feature {
 }
 
 pub(super) fn all(seen: &Seen, complete: &Complete) -> Vec<Feature> {
-    let format = match complete.properties.as_ref().map(|properties| &properties.snapshot_type) {
+    let format = match complete
+        .properties
+        .as_ref()
+        .map(|properties| &properties.snapshot_type)
+    {
         Some(SnapshotType::Savepoint { format, .. }) => Some(*format),
         Some(SnapshotType::Checkpoint { .. }) | None => None,
     };
@@ -79,5 +85,7 @@ pub(super) fn all(seen: &Seen, complete: &Complete) -> Vec<Feature> {
         ),
         (format == Some(SavepointFormat::Native), Feature::NativeSavepoint),
     ];
-    all.into_iter().filter_map(|(is, feature)| is.then_some(feature)).collect()
+    all.into_iter()
+        .filter_map(|(is, feature)| is.then_some(feature))
+        .collect()
 }

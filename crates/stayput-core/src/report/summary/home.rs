@@ -22,8 +22,16 @@ impl Home {
             Some(directory) if directory.is_empty() || directory.ends_with('/') => directory.to_owned(),
             _ => with_slash(&path),
         };
-        let job = Place::of(&format!("{directory}{METADATA_FILE}")).job().unwrap_or_default().to_owned();
-        Self { location: directory_of(at), system, directory, job }
+        let job = Place::of(&format!("{directory}{METADATA_FILE}"))
+            .job()
+            .unwrap_or_default()
+            .to_owned();
+        Self {
+            location: directory_of(at),
+            system,
+            directory,
+            job,
+        }
     }
 
     /// Path of its `_metadata`, without the file system.
@@ -31,8 +39,14 @@ impl Home {
         format!("{}{METADATA_FILE}", self.directory)
     }
 
-    pub(super) fn is_directory(&self, directory: &str) -> bool {
-        self.directory == directory
+    /// Whether a directory (a slash last) is that of the snapshot, or below it.
+    pub(super) fn owns(&self, directory: &str) -> bool {
+        !self.directory.is_empty() && directory.starts_with(&self.directory)
+    }
+
+    /// The job directory, for people.
+    pub(super) fn shown_job(&self) -> String {
+        show(&self.system, &self.job)
     }
 
     /// Whether this is the job directory of the snapshot. Entropy injection changes the path before the job id only.
@@ -59,9 +73,16 @@ pub(super) fn split(location: &Location) -> (String, String) {
     match location {
         Location::S3(object) => (format!("s3://{}", object.bucket()), object.key().to_owned()),
         Location::Foreign(foreign) => {
-            let scheme = if foreign.scheme().is_empty() { "file" } else { foreign.scheme() };
+            let scheme = if foreign.scheme().is_empty() {
+                "file"
+            } else {
+                foreign.scheme()
+            };
             match foreign.rest().strip_prefix("//") {
-                None => (format!("{scheme}:"), foreign.rest().trim_start_matches('/').to_owned()),
+                None => (
+                    format!("{scheme}:"),
+                    foreign.rest().trim_start_matches('/').to_owned(),
+                ),
                 Some(rest) => {
                     let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
                     (format!("{scheme}://{authority}"), path.to_owned())
@@ -72,10 +93,23 @@ pub(super) fn split(location: &Location) -> (String, String) {
 }
 
 pub(super) fn with_slash(path: &str) -> String {
-    if path.is_empty() || path.ends_with('/') { path.to_owned() } else { format!("{path}/") }
+    if path.is_empty() || path.ends_with('/') {
+        path.to_owned()
+    } else {
+        format!("{path}/")
+    }
 }
 
 /// Whether the last directory has a name that Flink gives to savepoints.
 pub(super) fn is_savepoint_name(directory: &str) -> bool {
-    directory.trim_end_matches('/').rsplit('/').next().is_some_and(|name| name.starts_with("savepoint-"))
+    directory
+        .trim_end_matches('/')
+        .rsplit('/')
+        .next()
+        .is_some_and(|name| name.starts_with("savepoint-"))
+}
+
+/// A path with its file system.
+pub(super) fn show(system: &str, path: &str) -> String {
+    format!("{system}/{path}")
 }

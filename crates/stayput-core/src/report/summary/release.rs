@@ -14,8 +14,8 @@ pub struct Releases {
 }
 
 const RELEASES: [&str; 22] = [
-    "1.3", "1.4", "1.5", "1.6", "1.7", "1.8", "1.9", "1.10", "1.11", "1.12", "1.13", "1.14", "1.15", "1.16", "1.17", "1.18",
-    "1.19", "1.20", "2.0", "2.1", "2.2", "2.3",
+    "1.3", "1.4", "1.5", "1.6", "1.7", "1.8", "1.9", "1.10", "1.11", "1.12", "1.13", "1.14", "1.15", "1.16",
+    "1.17", "1.18", "1.19", "1.20", "2.0", "2.1", "2.2", "2.3",
 ];
 
 fn number(release: &str) -> usize {
@@ -29,7 +29,12 @@ pub(super) fn of(format_version: u8, seen: &Seen) -> Releases {
         4 => (number("1.16"), number("1.20")),
         5 => (number("2.0"), number("2.0")),
         6 => (number("2.1"), number("2.3")),
-        _ => return Releases { oldest: None, newest: None },
+        _ => {
+            return Releases {
+                oldest: None,
+                newest: None,
+            };
+        }
     };
     // Tags 11 and 12 replaced 5 and 3 in 1.15.
     let at_least = [
@@ -38,7 +43,10 @@ pub(super) fn of(format_version: u8, seen: &Seen) -> Releases {
         (seen.merging, "1.20"),
         (seen.key_groups_savepoint, "1.13"),
     ];
-    for release in at_least.into_iter().filter_map(|(is, release)| is.then_some(release)) {
+    for release in at_least
+        .into_iter()
+        .filter_map(|(is, release)| is.then_some(release))
+    {
         oldest = oldest.max(number(release));
     }
     if seen.keyed_without_id {
@@ -48,7 +56,10 @@ pub(super) fn of(format_version: u8, seen: &Seen) -> Releases {
     if oldest > newest {
         return of(format_version, &Seen::default());
     }
-    Releases { oldest: RELEASES.get(oldest).copied(), newest: RELEASES.get(newest).copied() }
+    Releases {
+        oldest: RELEASES.get(oldest).copied(),
+        newest: RELEASES.get(newest).copied(),
+    }
 }
 
 impl std::fmt::Display for Releases {

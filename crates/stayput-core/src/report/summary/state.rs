@@ -79,7 +79,11 @@ pub(super) struct Walked {
 }
 
 pub(super) fn walk(snapshot: Snapshot<'_>) -> Walked {
-    let mut walked = Walked { operators: Vec::new(), total: BTreeMap::new(), seen: Seen::default() };
+    let mut walked = Walked {
+        operators: Vec::new(),
+        total: BTreeMap::new(),
+        seen: Seen::default(),
+    };
     let mut everywhere = Kinds::default();
     for operator in snapshot.operators() {
         let mut kinds = Kinds::default();
@@ -95,7 +99,9 @@ pub(super) fn walk(snapshot: Snapshot<'_>) -> Walked {
         for subtask in operator.subtasks() {
             subtasks += 1;
             finished_subtasks += u64::from(subtask.head.finished);
-            streams_of(subtask, &mut scale, &mut |kind, bytes| inline_changelogs.push((kind, bytes)));
+            streams_of(subtask, &mut scale, &mut |kind, bytes| {
+                inline_changelogs.push((kind, bytes))
+            });
         }
         for (kind, bytes) in inline_changelogs {
             kinds.inlined(kind, bytes);
@@ -132,11 +138,14 @@ fn streams_of<'a>(
         ("raw_operator", subtask.raw_operator()),
     ];
     for (kind, state) in operator_states {
-        if let Some(delegate) = state.and_then(|state| state.delegate()) {
+        if let Some(delegate) = state.and_then(flink_checkpoint::OperatorState::delegate) {
             stream(kind, delegate);
         }
     }
-    let keyed_states = [("managed_keyed", subtask.managed_keyed()), ("raw_keyed", subtask.raw_keyed())];
+    let keyed_states = [
+        ("managed_keyed", subtask.managed_keyed()),
+        ("raw_keyed", subtask.raw_keyed()),
+    ];
     for (kind, state) in keyed_states {
         // Handles lie in each other no deeper than the limit of the reader.
         let mut left: Vec<Keyed<'a>> = state.into_iter().collect();
@@ -175,7 +184,9 @@ fn notice(subtask: Subtask<'_>, seen: &mut Seen) {
         seen.unaligned = true;
         seen.merged_channels |= channel.merged.is_some();
     }
-    let merged = |state: Option<flink_checkpoint::OperatorState<'_>>| state.is_some_and(|state| state.head.merged.is_some());
+    let merged = |state: Option<flink_checkpoint::OperatorState<'_>>| {
+        state.is_some_and(|state| state.head.merged.is_some())
+    };
     seen.merging |= merged(subtask.managed_operator()) || merged(subtask.raw_operator());
     seen.raw_keyed |= subtask.raw_keyed().is_some();
     let mut left: Vec<Keyed<'_>> = subtask.managed_keyed().into_iter().collect();
@@ -212,7 +223,10 @@ struct Kinds<'a> {
 
 impl<'a> Kinds<'a> {
     fn inlined(&mut self, kind: &'static str, bytes: u64) {
-        self.held.entry(kind).or_default().add(Held { inlined_bytes: bytes, ..Held::default() });
+        self.held.entry(kind).or_default().add(Held {
+            inlined_bytes: bytes,
+            ..Held::default()
+        });
     }
 
     fn stream(&mut self, kind: &'static str, stream: Stream<'a>, seen: &mut Seen) {
