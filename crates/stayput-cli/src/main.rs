@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use stayput_cli::replay::{Process, Story};
+use stayput_cli::replay::{Process, Rehearsal, Story};
 
 /// Keeps the S3 objects that checkpoints of Apache Flink® still need.
 #[derive(Parser)]
@@ -42,11 +42,15 @@ fn main() -> ExitCode {
 
 /// Ends with 0, with 1 if a look couldn't be played, with 2 if the story can't be read.
 fn replay(folder: &std::path::Path, process: Process) -> ExitCode {
+    let rehearsal = Rehearsal {
+        process,
+        ..Rehearsal::default()
+    };
     let runtime = match tokio::runtime::Builder::new_current_thread().build() {
         Ok(runtime) => runtime,
         Err(e) => return failed(&e),
     };
-    let played = match Story::load(folder).and_then(|story| runtime.block_on(story.play(process))) {
+    let played = match Story::load(folder).and_then(|story| runtime.block_on(story.play(&rehearsal))) {
         Ok(played) => played,
         Err(e) => return failed(&e),
     };

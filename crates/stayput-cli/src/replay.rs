@@ -12,5 +12,5 @@ mod story;
 
 pub use error::{StoryError, StoryProblem};
 pub use line::Line;
-pub use play::{Played, Process};
+pub use play::{Played, Process, Rehearsal};
 pub use story::{EarlierSwitches, Look, MessageLine, Story};

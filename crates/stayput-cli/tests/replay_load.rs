@@ -9,26 +9,7 @@ use stayput_core::timestamp::Timestamp;
 use stayput_core::version::VersionId;
 use stayput_guard::port::{PortErrorKind, Reading};
 
-/// The folder of the acceptance stories: named by the environment, else in the repository.
-fn stories() -> Vec<PathBuf> {
-    let folder = std::env::var_os("STAYPUT_STORIES").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/stories"),
-        PathBuf::from,
-    );
-    let entries = fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
-    let mut found: Vec<_> = entries
-        .map(|e| e.unwrap().path())
-        .filter(|p| p.join("now").is_file())
-        .collect();
-    found.sort();
-    assert!(
-        found.len() >= 100,
-        "{} has {} stories, expected 100 at least",
-        folder.display(),
-        found.len()
-    );
-    found
-}
+mod stories;
 
 fn at(time: &str) -> Timestamp {
     Timestamp::parse(time).unwrap()
@@ -77,9 +58,9 @@ fn refused(folder: &Path) -> String {
 #[tokio::test]
 async fn every_acceptance_story_loads_and_the_model_holds_its_bucket_and_bytes() {
     let (mut rows_seen, mut bodies_seen, mut messages_seen) = (0, 0, 0);
-    for folder in stories() {
+    for folder in stories::all() {
         let name = folder.display();
-        let story = Story::load(&folder).unwrap_or_else(|e| panic!("{e}"));
+        let story = stories::load(&folder);
         let model = Model::new(at("1970-01-01T00:00:00Z"));
         let lines = fs::read_to_string(folder.join("now")).unwrap().lines().count();
         assert_eq!(story.looks().len(), lines, "{name}");

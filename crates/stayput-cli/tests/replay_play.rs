@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use stayput_cli::replay::{Line, Played, Process, Story};
+use stayput_cli::replay::{Line, Played, Process, Rehearsal};
 use stayput_guard::port::PortErrorKind;
+
+mod stories;
 
 /// Stories that ask for what the guard can't do yet. Whoever builds it strikes them off: a story here that comes out right fails the test.
 const NOT_YET: [(&str, &str); 2] = [
@@ -24,32 +26,13 @@ const BINDING: [&str; 4] = [
     "metadata_hidden",
 ];
 
-fn stories() -> Vec<PathBuf> {
-    let folder = std::env::var_os("STAYPUT_STORIES").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/stories"),
-        PathBuf::from,
-    );
-    let entries = fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
-    let mut found: Vec<_> = entries
-        .map(|e| e.unwrap().path())
-        .filter(|p| p.join("now").is_file())
-        .collect();
-    found.sort();
-    assert!(
-        found.len() >= 100,
-        "{} has {} stories, expected 100 at least",
-        folder.display(),
-        found.len()
-    );
-    found
-}
-
 async fn play(folder: &Path, process: Process) -> Played {
-    let story = Story::load(folder).unwrap_or_else(|e| panic!("{e}"));
-    story
-        .play(process)
-        .await
-        .unwrap_or_else(|e| panic!("{}: {e}", folder.display()))
+    let rehearsal = Rehearsal {
+        process,
+        ..Rehearsal::default()
+    };
+    let played = stories::load(folder).play(&rehearsal).await;
+    played.unwrap_or_else(|e| panic!("{}: {e}", folder.display()))
 }
 
 fn name(folder: &Path) -> String {
@@ -144,7 +127,7 @@ fn differences(folder: &Path, lines: &[Line]) -> Vec<String> {
 #[tokio::test]
 async fn every_story_comes_out_as_expected() {
     let (mut bad, mut right, mut verdicts) = (Vec::new(), 0, 0);
-    for folder in stories() {
+    for folder in stories::all() {
         let name = name(&folder);
         let not_yet = NOT_YET.iter().find(|(story, _)| *story == name);
         for process in [Process::NewAtEachLook, Process::Kept] {
@@ -174,7 +157,7 @@ async fn every_story_comes_out_as_expected() {
 #[tokio::test]
 async fn a_new_process_and_a_kept_one_give_the_same_verdicts() {
     let mut with_several_looks = 0;
-    for folder in stories() {
+    for folder in stories::all() {
         let (new, kept) = (
             play(&folder, Process::NewAtEachLook).await,
             play(&folder, Process::Kept).await,
@@ -191,7 +174,7 @@ async fn a_new_process_and_a_kept_one_give_the_same_verdicts() {
 #[tokio::test]
 async fn nothing_is_written_but_copies_under_a_root_and_documents_under_control() {
     let (mut copies, mut documents, mut observing) = (0, 0, 0);
-    for folder in stories() {
+    for folder in stories::all() {
         let observes = fs::read_to_string(folder.join("stayput.toml"))
             .unwrap()
             .contains("mode = \"observe\"");
@@ -228,7 +211,7 @@ async fn nothing_is_written_but_copies_under_a_root_and_documents_under_control(
 #[tokio::test]
 async fn long_subsumed_metadata_is_never_asked_for_and_every_restore_succeeds() {
     let mut restores = 0;
-    for folder in stories() {
+    for folder in stories::all() {
         let played = play(&folder, Process::NewAtEachLook).await;
         assert!(
             played.reads_in_vain.is_empty(),
@@ -267,7 +250,7 @@ fn the_command_prints_ndjson_and_names_what_it_cannot_read() {
             .output()
             .unwrap()
     };
-    let story = stories()
+    let story = stories::all()
         .into_iter()
         .find(|p| p.ends_with("lifecycle-running"))
         .unwrap();

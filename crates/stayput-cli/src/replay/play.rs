@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use s3_documents::bucket::Versioning;
 use s3_documents::notification::{Record, parse_body};
-use s3_model::{Call, Model, ModelBucket, ModelJournal};
+use s3_model::{Call, Fault, Model, ModelBucket, ModelJournal};
 use stayput_core::report::finding::Finding;
 use stayput_guard::batch::{BatchReport, Message};
 use stayput_guard::guard::Guard;
@@ -26,6 +26,19 @@ pub enum Process {
     Kept,
 }
 
+/// How a story is played. The default is as it is told.
+#[derive(Clone, Debug, Default)]
+pub struct Rehearsal {
+    /// Who meets the looks.
+    pub process: Process,
+    /// What goes wrong. A process that crashes is started anew, and the queue brings its messages again.
+    pub faults: Vec<Fault>,
+    /// The messages of each look come in the opposite order.
+    pub reversed: bool,
+    /// The messages of each look come twice; the verdicts are those of the first time.
+    pub twice: bool,
+}
+
 /// A story that was played.
 #[derive(Clone, Debug, Default)]
 pub struct Played {
@@ -39,6 +52,10 @@ pub struct Played {
     pub sweeps_left_out: Vec<usize>,
     /// Reads of bytes that nothing decided may depend on.
     pub reads_in_vain: Vec<String>,
+    /// Keys whose last verdict was "later": somebody would look again.
+    pub waiting: Vec<String>,
+    /// What is visible in the story's bucket at the end: keys with their ETags.
+    pub visible: Vec<(String, String)>,
 }
 
 impl Story {
@@ -46,7 +63,7 @@ impl Story {
     ///
     /// # Errors
     /// Settings or messages that can't be read, with file and line.
-    pub async fn play(&self, process: Process) -> Result<Played, StoryError> {
+    pub async fn play(&self, rehearsal: &Rehearsal) -> Result<Played, StoryError> {
         let settings = Settings::parse(&self.settings).map_err(|e| StoryError::new("stayput.toml", e))?;
         let model = Model::new(self.looks[0].at);
         self.apply(&self.looks[0], &model)?;
@@ -59,6 +76,9 @@ impl Story {
             .await
             .map_err(|e| StoryError::new("story.toml", StoryProblem::Switches(e)))?;
 
+        for fault in &rehearsal.faults {
+            model.plan(fault.clone());
+        }
         let mut played = Played::default();
         let mut queue = Queue::default();
         let mut kept = None;
@@ -69,13 +89,27 @@ impl Story {
                 played.sweeps_left_out.push(look.number);
                 continue;
             }
-            let mut process_of_look = match (process, kept.take()) {
+            let mut process = match (rehearsal.process, kept.take()) {
                 (Process::Kept, Some(kept)) => kept,
                 _ => AnyGuard::new(&settings, &model, journal(&model)),
             };
-            let report = process_of_look.handle(&queue.due(look)).await;
-            kept = Some(process_of_look);
+            let mut messages = queue.due(look);
+            if rehearsal.reversed {
+                messages.reverse();
+            }
+            let mut report = process.handle(&messages).await;
+            for _ in &rehearsal.faults {
+                if model.has_crashed() {
+                    model.revive();
+                    process = AnyGuard::new(&settings, &model, journal(&model));
+                    report = process.handle(&messages).await;
+                }
+            }
             queue.answered(&report);
+            if rehearsal.twice {
+                queue.answered(&process.handle(&messages).await);
+            }
+            kept = Some(process);
             played
                 .calls
                 .extend(model.take_calls().into_iter().map(|c| (look.number, c)));
@@ -85,6 +119,12 @@ impl Story {
             let lines = report.verdicts.iter().map(|acted| Line::new(look.number, acted));
             played.lines.extend(lines);
         }
+        let bucket = model.create_bucket(&self.bucket.bucket, self.bucket.versioning);
+        for key in bucket.visible_keys() {
+            let object = bucket.current(&key).and_then(|v| v.object);
+            played.visible.extend(object.map(|o| (key, o.etag)));
+        }
+        played.waiting = queue.waiting();
         let in_vain = model.reads_in_vain();
         played.reads_in_vain = in_vain.iter().map(|(l, v)| format!("{l}@{v}")).collect();
         Ok(played)
@@ -191,6 +231,11 @@ impl Queue {
             .filter(|m| m.look == look.number || m.keys.iter().any(waits))
             .map(|m| m.message.clone())
             .collect()
+    }
+
+    fn waiting(&self) -> Vec<String> {
+        let waits = self.waits.iter().filter(|(_, later)| **later);
+        waits.map(|(key, _)| key.clone()).collect()
     }
 
     fn answered(&mut self, report: &BatchReport) {

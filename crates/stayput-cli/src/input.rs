@@ -1,0 +1,114 @@
+//! The `_metadata` files that the command is given.
+
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use stayput_core::layout::METADATA_FILE;
+use stayput_core::location::Location;
+
+use crate::exit::Exit;
+
+/// The bytes of one `_metadata`.
+#[derive(Debug)]
+pub struct Input {
+    /// What was given, for people.
+    pub name: String,
+    /// All bytes.
+    pub bytes: Vec<u8>,
+    /// The directory that holds it: what the caller said, else where the file lies on this machine. `None` for standard input.
+    pub at: Option<Location>,
+}
+
+/// Why a file could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum InputError {
+    /// Nothing there.
+    #[error("{name}: there is no such file. If the checkpoint is gone, look for an older version of its _metadata, or for another checkpoint")]
+    NotThere {
+        /// What was given.
+        name: String,
+    },
+    /// A directory without `_metadata`.
+    #[error(
+        "{name}: this directory holds no _metadata, so it is no complete checkpoint: unfinished, aborted, half deleted, or the directory above \
+         the checkpoints"
+    )]
+    NoMetadata {
+        /// What was given.
+        name: String,
+    },
+    /// The system refused.
+    #[error("{name}: {source}")]
+    Io {
+        /// What was given.
+        name: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// An object store's address.
+    #[error("{name}: this command reads local files. Download the _metadata first, and say with --at where it came from")]
+    NotLocal {
+        /// What was given.
+        name: String,
+    },
+}
+
+impl InputError {
+    /// What was given.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::NotThere { name } | Self::NoMetadata { name } | Self::Io { name, .. } | Self::NotLocal { name } => name,
+        }
+    }
+}
+
+/// Reads the value of `--at`.
+///
+/// # Errors
+/// It is no location.
+pub fn location(text: &str) -> Result<Location, String> {
+    Location::parse_flink_path(text).map_err(|e| e.to_string())
+}
+
+/// `--at` can tell the place of one file only.
+pub(crate) fn one_place_for_one_file(at: Option<&Location>, files: usize) -> Option<Exit> {
+    (at.is_some() && files > 1).then(|| {
+        eprintln!("stayput: --at says where one checkpoint lies, but {files} files are given: call it for each of them");
+        Exit::Usage
+    })
+}
+
+/// Reads a file, the `_metadata` of a directory, or standard input (`-`). With `at` its place is what the caller says.
+///
+/// # Errors
+/// The file can't be read. The text of the error names it.
+pub fn read(file: &Path, at: Option<&Location>) -> Result<Input, InputError> {
+    let name = file.display().to_string();
+    if file.as_os_str() == "-" {
+        let mut bytes = Vec::new();
+        io::stdin()
+            .lock()
+            .read_to_end(&mut bytes)
+            .map_err(|source| InputError::Io { name: "standard input".to_owned(), source })?;
+        return Ok(Input { name: "standard input".to_owned(), bytes, at: at.cloned() });
+    }
+    let (path, directory) = if file.is_dir() {
+        (file.join(METADATA_FILE), file.to_path_buf())
+    } else {
+        (file.to_path_buf(), file.parent().map(Path::to_path_buf).unwrap_or_default())
+    };
+    let bytes = std::fs::read(&path).map_err(|source| match source.kind() {
+        io::ErrorKind::NotFound if path != file => InputError::NoMetadata { name: name.clone() },
+        io::ErrorKind::NotFound if name.contains("://") => InputError::NotLocal { name: name.clone() },
+        io::ErrorKind::NotFound => InputError::NotThere { name: name.clone() },
+        _ => InputError::Io { name: name.clone(), source },
+    })?;
+    let at = at.cloned().or_else(|| on_this_machine(directory));
+    Ok(Input { name: path.display().to_string(), bytes, at })
+}
+
+fn on_this_machine(directory: PathBuf) -> Option<Location> {
+    let directory = if directory.as_os_str().is_empty() { PathBuf::from(".") } else { directory };
+    let absolute = std::path::absolute(directory).ok()?;
+    Location::parse_flink_path(&format!("file:{}", absolute.to_str()?)).ok()
+}
