@@ -27,6 +27,14 @@ pub struct Complete {
     pub stopped_early: bool,
 }
 
+impl Complete {
+    /// Format 7 is in no release yet, and how it writes relative handles isn't settled: what was read of it should
+    /// be shown as "as well as known".
+    pub fn best_effort(&self) -> bool {
+        self.format_version > 6
+    }
+}
+
 /// How much a file holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]

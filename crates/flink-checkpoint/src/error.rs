@@ -186,6 +186,32 @@ pub enum ErrorKind {
     },
 }
 
+impl ErrorKind {
+    /// What a person can do. Reading the same bytes again never helps.
+    pub fn advice(&self) -> &'static str {
+        match self {
+            ErrorKind::NotMetadata(_) => {
+                "point at the `_metadata` file in the directory of a checkpoint (chk-N) or savepoint"
+            }
+            ErrorKind::TooOld { .. } | ErrorKind::LegacyState { .. } => {
+                "restore it with a Flink release of its time and take a new savepoint with Flink 1.11 or newer"
+            }
+            ErrorKind::TooNew { .. } => "use a newer release of this program; the file itself may be fine",
+            ErrorKind::TooLargeForIndex { .. } => {
+                "read the references only, or use a machine-readable export"
+            }
+            ErrorKind::Java(_) | ErrorKind::NotProperties(_) => {
+                "all state handles before it could be read; Flink refuses such a file all the same: look for another \
+                 version of the object, or use another checkpoint"
+            }
+            _ => {
+                "Flink can't read such a file either: compare size and ETag with the original, look for another \
+                 version of the object, or use the newest other checkpoint"
+            }
+        }
+    }
+}
+
 /// Why a reading ended before the end of the file.
 pub(crate) enum Halt {
     /// Something is wrong.

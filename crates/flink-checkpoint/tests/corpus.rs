@@ -1,38 +1,14 @@
 //! Every checkpoint of the corpus, written by real Flink releases, must name exactly the files that Flink's own
 //! classes read from it.
 
+mod support;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use flink_checkpoint::{Extent, Limits, Target, facts, references};
 use serde_json::{Value, json};
-
-/// Folders with a `_metadata` and an `oracle.json`: those in the repository, and those of the large corpus.
-fn cases() -> Vec<PathBuf> {
-    let small = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus");
-    let mut cases = Vec::new();
-    for root in [Some(small), std::env::var_os("STAYPUT_CORPUS").map(PathBuf::from)]
-        .into_iter()
-        .flatten()
-    {
-        let before = cases.len();
-        for entry in std::fs::read_dir(&root).unwrap_or_else(|e| panic!("{}: {e}", root.display())) {
-            let path = entry.unwrap().path();
-            if path.join("_metadata").is_file() && path.join("oracle.json").is_file() {
-                cases.push(path);
-            }
-        }
-        assert!(
-            cases.len() - before >= 45,
-            "{} holds only {} cases",
-            root.display(),
-            cases.len() - before
-        );
-    }
-    cases.sort();
-    cases
-}
 
 fn oracle(case: &Path) -> Value {
     serde_json::from_slice(&std::fs::read(case.join("oracle.json")).unwrap()).unwrap()
@@ -60,9 +36,8 @@ struct File {
 #[test]
 fn references_are_those_that_flink_reads() {
     let mut read: BTreeMap<(String, u64), u32> = BTreeMap::new();
-    for case in cases() {
-        let name = case.file_name().unwrap().to_string_lossy().into_owned();
-        let bytes = std::fs::read(case.join("_metadata")).unwrap();
+    for case in support::all_cases() {
+        let (name, bytes) = (support::name(&case), support::metadata(&case));
         let (oracle, directory) = (oracle(&case), exclusive_directory(&case));
         let mut files: BTreeMap<String, File> = BTreeMap::new();
         let complete = references(&bytes, &Limits::default(), &mut |reference| {

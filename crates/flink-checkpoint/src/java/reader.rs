@@ -1,64 +1,14 @@
 //! Reads one object from a Java serialization stream (protocol version 5). Iterative, so that no nesting can
 //! exhaust the stack; no class is loaded, only what the stream says of itself is used.
 
+use super::error::{JavaError, JavaErrorKind};
 use super::object::{Class, Graph, Node, NodeId, Value, serializable};
 use super::text::JavaStr;
 
-/// What is wrong with an object stream, and where in it.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{kind}, {at} bytes into the stream")]
-pub struct JavaError {
-    /// What is wrong.
-    pub kind: JavaErrorKind,
-    /// Offset from the beginning of the stream.
-    pub at: usize,
-}
-
-/// What is wrong with an object stream.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum JavaErrorKind {
-    /// The stream ends within a value.
-    #[error("it ends too early")]
-    EndOfStream,
-    /// It doesn't begin with `AC ED 00 05`.
-    #[error("it doesn't begin with ac ed 00 05")]
-    NoHeader,
-    /// A tag that means nothing at this place.
-    #[error("tag {0:#04x} means nothing here")]
-    UnknownTag(u8),
-    /// A reference to something that hasn't been read.
-    #[error("reference {0:#x} leads nowhere")]
-    BadReference(i32),
-    /// A count or length is negative or larger than what is left.
-    #[error("{0} can't be a count or length here")]
-    BadLength(i64),
-    /// A field or array type that Java doesn't have.
-    #[error("type {0:#04x} doesn't exist")]
-    UnknownType(u8),
-    /// The stream tells of an exception while it was written.
-    #[error("the writer broke off with an exception")]
-    Aborted,
-    /// An object whose class writes data that can't be skipped.
-    #[error("an Externalizable object of protocol version 1 can't be skipped")]
-    Externalizable,
-    /// A reference to something that exists, but of a kind that can't stand here.
-    #[error("a reference leads to something that can't stand here")]
-    WrongReference,
-    /// A class that inherits from itself, or from more classes than any in Java.
-    #[error("a class has more than {MAX_SUPERCLASSES} superclasses")]
-    TooManySuperclasses,
-    /// More values than the limit allows.
-    #[error("it holds more than {0} values")]
-    TooManyValues(usize),
-}
-
-type Read<T> = Result<T, JavaErrorKind>;
+pub(super) type Read<T> = Result<T, JavaErrorKind>;
 
 /// The first handle that a stream assigns.
 const FIRST_HANDLE: i32 = 0x7e_0000;
-/// Reading an object takes time in proportion to it.
-const MAX_SUPERCLASSES: u32 = 64;
 const WRITE_METHOD: u8 = 1;
 const EXTERNALIZABLE: u8 = 4;
 const BLOCK_DATA: u8 = 8;
@@ -107,12 +57,12 @@ enum Open {
     },
 }
 
-struct Reader<'a> {
+pub(super) struct Reader<'a> {
     bytes: &'a [u8],
-    at: usize,
+    pub(super) at: usize,
     /// What back references mean; a reset empties it.
     handles: Vec<u32>,
-    nodes: Vec<Node<'a>>,
+    pub(super) nodes: Vec<Node<'a>>,
     open: Vec<Open>,
     values: usize,
     max_values: usize,
@@ -234,7 +184,7 @@ impl<'a> Reader<'a> {
         (level > 0).then_some(class)
     }
 
-    fn class(&self, id: NodeId) -> Option<&Class<'a>> {
+    pub(super) fn class(&self, id: NodeId) -> Option<&Class<'a>> {
         match self.nodes.get(id.0 as usize)? {
             Node::Class(class) => Some(class),
             _ => None,
@@ -242,7 +192,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads one content. `None`: an object or array was opened, whose own values come next.
-    fn content(&mut self) -> Read<Option<Value>> {
+    pub(super) fn content(&mut self) -> Read<Option<Value>> {
         loop {
             let tag = self.u8()?;
             return Ok(Some(match tag {
@@ -366,7 +316,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A string or a reference to one.
-    fn string(&mut self) -> Read<(NodeId, JavaStr<'a>)> {
+    pub(super) fn string(&mut self) -> Read<(NodeId, JavaStr<'a>)> {
         match self.u8()? {
             0x71 => {
                 let handle = self.back_reference()?;
@@ -392,126 +342,6 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A class description with its superclasses; `None`: no class.
-    fn class_description(&mut self) -> Read<Option<NodeId>> {
-        let mut first = None;
-        let mut child: Option<NodeId> = None;
-        loop {
-            let (id, has_parent) = match self.u8()? {
-                0x70 => (None, false),
-                0x71 => {
-                    let handle = self.back_reference()?;
-                    let id = NodeId(handle);
-                    if self.class(id).is_none() {
-                        return Err(JavaErrorKind::WrongReference);
-                    }
-                    (Some(id), false)
-                }
-                0x72 => (Some(self.own_class()?), true),
-                0x7D => (Some(self.proxy_class()?), true),
-                tag => {
-                    self.at -= 1;
-                    return Err(JavaErrorKind::UnknownTag(tag));
-                }
-            };
-            if let Some(child) = child
-                && let Some(Node::Class(class)) = self.nodes.get_mut(child.0 as usize)
-            {
-                class.parent = id;
-            }
-            first = first.or(id);
-            if !has_parent {
-                return Ok(first);
-            }
-            child = id;
-        }
-    }
-
-    fn own_class(&mut self) -> Read<NodeId> {
-        let name = self.utf()?;
-        let serial_version_uid = i64::from_be_bytes(self.array_of()?);
-        let class = Class {
-            name,
-            serial_version_uid,
-            flags: 0,
-            fields: Vec::new(),
-            parent: None,
-        };
-        let id = self.add(Node::Class(class), true)?;
-        let flags = self.u8()?;
-        let count = u16::from_be_bytes(self.array_of()?);
-        let mut fields = Vec::new();
-        for _ in 0..count {
-            self.count_value(1)?;
-            let kind = self.u8()?;
-            let field = self.utf()?;
-            match kind {
-                b'L' | b'[' => {
-                    self.string()?;
-                }
-                kind => {
-                    primitive_size(kind)?;
-                }
-            }
-            fields.push((kind, field));
-        }
-        self.class_annotation()?;
-        if let Some(Node::Class(class)) = self.nodes.get_mut(id.0 as usize) {
-            (class.flags, class.fields) = (flags, fields);
-        }
-        Ok(id)
-    }
-
-    fn proxy_class(&mut self) -> Read<NodeId> {
-        let name = JavaStr::from_bytes(b"java.lang.reflect.Proxy");
-        let class = Class {
-            name,
-            serial_version_uid: 0,
-            flags: 2,
-            fields: Vec::new(),
-            parent: None,
-        };
-        let id = self.add(Node::Class(class), true)?;
-        let count = self.i32()?;
-        let n = usize::try_from(count).map_err(|_| JavaErrorKind::BadLength(count.into()))?;
-        for _ in 0..n {
-            self.count_value(1)?;
-            self.utf()?;
-        }
-        self.class_annotation()?;
-        Ok(id)
-    }
-
-    /// What class loaders may add; nobody but RMI does, so that only simple contents are taken.
-    fn class_annotation(&mut self) -> Read<()> {
-        loop {
-            match self.peek()? {
-                0x78 => {
-                    self.at += 1;
-                    return Ok(());
-                }
-                0x70 | 0x71 | 0x74 | 0x77 | 0x7A | 0x7C => {
-                    self.content()?;
-                }
-                tag => return Err(JavaErrorKind::UnknownTag(tag)),
-            }
-        }
-    }
-
-    /// How many classes the chain has. A description can name itself as its superclass: refused.
-    fn levels(&self, class: NodeId) -> Read<u32> {
-        let mut levels = 0u32;
-        let mut next = Some(class);
-        while let Some(id) = next {
-            levels += 1;
-            if levels > MAX_SUPERCLASSES {
-                return Err(JavaErrorKind::TooManySuperclasses);
-            }
-            next = self.class(id).and_then(|class| class.parent);
-        }
-        Ok(levels)
-    }
-
     fn primitive(&mut self, kind: u8) -> Read<Value> {
         self.count_value(1)?;
         Ok(match kind {
@@ -527,7 +357,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn count_value(&mut self, n: usize) -> Read<()> {
+    pub(super) fn count_value(&mut self, n: usize) -> Read<()> {
         self.values += n;
         if self.values > self.max_values {
             Err(JavaErrorKind::TooManyValues(self.max_values))
@@ -536,7 +366,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn add(&mut self, node: Node<'a>, handle: bool) -> Read<NodeId> {
+    pub(super) fn add(&mut self, node: Node<'a>, handle: bool) -> Read<NodeId> {
         self.count_value(1)?;
         let id =
             u32::try_from(self.nodes.len()).map_err(|_| JavaErrorKind::TooManyValues(u32::MAX as usize))?;
@@ -547,7 +377,7 @@ impl<'a> Reader<'a> {
         Ok(NodeId(id))
     }
 
-    fn back_reference(&mut self) -> Read<u32> {
+    pub(super) fn back_reference(&mut self) -> Read<u32> {
         let handle = self.i32()?;
         handle
             .checked_sub(FIRST_HANDLE)
@@ -562,7 +392,7 @@ impl<'a> Reader<'a> {
         Ok(found)
     }
 
-    fn array_of<const N: usize>(&mut self) -> Read<[u8; N]> {
+    pub(super) fn array_of<const N: usize>(&mut self) -> Read<[u8; N]> {
         let found = *self.bytes[self.at..]
             .first_chunk::<N>()
             .ok_or(JavaErrorKind::EndOfStream)?;
@@ -570,25 +400,25 @@ impl<'a> Reader<'a> {
         Ok(found)
     }
 
-    fn peek(&self) -> Read<u8> {
+    pub(super) fn peek(&self) -> Read<u8> {
         self.bytes.get(self.at).copied().ok_or(JavaErrorKind::EndOfStream)
     }
 
-    fn u8(&mut self) -> Read<u8> {
+    pub(super) fn u8(&mut self) -> Read<u8> {
         Ok(self.array_of::<1>()?[0])
     }
 
-    fn i32(&mut self) -> Read<i32> {
+    pub(super) fn i32(&mut self) -> Read<i32> {
         Ok(i32::from_be_bytes(self.array_of()?))
     }
 
-    fn utf(&mut self) -> Read<JavaStr<'a>> {
+    pub(super) fn utf(&mut self) -> Read<JavaStr<'a>> {
         let n = usize::from(u16::from_be_bytes(self.array_of()?));
         Ok(JavaStr::from_bytes(self.take(n)?))
     }
 }
 
-fn primitive_size(kind: u8) -> Read<usize> {
+pub(super) fn primitive_size(kind: u8) -> Read<usize> {
     match kind {
         b'B' | b'Z' => Ok(1),
         b'C' | b'S' => Ok(2),
