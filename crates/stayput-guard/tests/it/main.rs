@@ -1,0 +1,4 @@
+//! The stories of the guard, told on the model with checkpoints that real Flink wrote.
+
+mod lab;
+mod order;

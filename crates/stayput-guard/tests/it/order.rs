@@ -1,0 +1,131 @@
+//! Events come twice, late and in any order: the bucket ends the same, and so do the verdicts.
+
+use std::collections::BTreeMap;
+
+use s3_model::Model;
+use stayput_guard::batch::{Done, Message};
+
+use crate::lab::{Dice, Lab, MINUTE, NAMED_BY_HEAD, SETTLE, Who, metadata_key, outcomes, word};
+
+/// A rule at midnight, Alice afterwards, and Flink's own clean-up: everything that is there to be mixed up.
+fn a_bad_night(lab: &Lab) -> Vec<Message> {
+    let shared = lab.shared_of_head();
+    let mut messages = lab.delete_all(Who::Rule, &shared[..8]);
+    messages.extend(lab.delete_all(Who::Rule, [lab.named_by_spare_only(), lab.named_by_nobody()]));
+    messages.extend(lab.delete_all(Who::Alice, &shared[8..14]));
+    messages.extend(lab.delete_all(Who::Nobody, &shared[14..16]));
+    lab.model.advance(MINUTE);
+    let mut subsumed: Vec<String> = lab.named_by(7).into_iter().filter(|k| k.contains("/chk-7/")).collect();
+    subsumed.push(metadata_key(7));
+    messages.extend(lab.delete_all(Who::Flink, subsumed));
+    messages
+}
+
+/// What is visible, and how many data versions each key has.
+fn end_of(lab: &Lab) -> BTreeMap<String, (bool, usize)> {
+    let keys = lab.all_keys();
+    keys.into_iter().map(|k| (k.clone(), (lab.is_visible(&k), lab.data_versions(&k)))).collect()
+}
+
+/// The verdict that each key ended with: what was restored once stays said so when a duplicate finds it visible.
+type Said = BTreeMap<String, String>;
+
+async fn hear(lab: &Lab, batches: &[Vec<Message>]) -> Said {
+    let mut guard = lab.guard();
+    let mut said = Said::new();
+    for batch in batches {
+        let report = guard.handle(batch).await;
+        for acted in &report.verdicts {
+            let key = acted.verdict.location.key().to_owned();
+            let restored = said.get(&key).is_some_and(|w| w.starts_with("restore"));
+            if !restored {
+                assert!(!matches!(acted.done, Done::Failed(_)), "{key}: {:?}", acted.done);
+                said.insert(key, word(&acted.verdict.outcome));
+            }
+        }
+    }
+    said
+}
+
+async fn in_order() -> (BTreeMap<String, (bool, usize)>, Said) {
+    let lab = Lab::new();
+    let messages = a_bad_night(&lab);
+    lab.model.advance(SETTLE + MINUTE);
+    let said = hear(&lab, &[messages]).await;
+    let restored = said.values().filter(|w| w.starts_with("restore")).count();
+    assert_eq!(restored, 16, "{said:?}");
+    assert!(lab.named_by(8).iter().all(|k| lab.is_visible(k)));
+    (end_of(&lab), said)
+}
+
+#[tokio::test]
+async fn duplicated_and_reordered_events_give_the_same_bucket_and_the_same_verdicts() {
+    let expected = in_order().await;
+    for seed in 0..20 {
+        let lab = Lab::new();
+        let mut messages = a_bad_night(&lab);
+        lab.model.advance(SETTLE + MINUTE);
+        let again = messages.clone();
+        messages.extend(again);
+        let mut dice = Dice::new(seed);
+        dice.shuffle(&mut messages);
+        let said = hear(&lab, &[messages]).await;
+        assert_eq!((end_of(&lab), said), expected, "seed {seed}");
+    }
+}
+
+#[tokio::test]
+async fn events_split_over_several_batches_give_the_same_bucket_and_the_same_verdicts() {
+    let expected = in_order().await;
+    for seed in 100..120 {
+        let lab = Lab::new();
+        let mut messages = a_bad_night(&lab);
+        lab.model.advance(SETTLE + MINUTE);
+        let mut dice = Dice::new(seed);
+        let some: Vec<Message> = messages.iter().filter(|_| dice.below(3) == 0).cloned().collect();
+        messages.extend(some);
+        dice.shuffle(&mut messages);
+        let mut batches = vec![Vec::new(); 2 + dice.below(5)];
+        for message in messages {
+            let batch = dice.below(batches.len());
+            batches[batch].push(message);
+        }
+        let said = hear(&lab, &batches).await;
+        assert_eq!((end_of(&lab), said), expected, "seed {seed}");
+    }
+}
+
+#[tokio::test]
+async fn an_event_that_comes_a_day_late_is_judged_by_what_was_true_then() {
+    let lab = Lab::new();
+    let messages = lab.delete_all(Who::Rule, lab.shared_of_head());
+    // Meanwhile the job went on: chk-9 names the same shared files, and chk-7 was subsumed.
+    lab.model.advance(SETTLE);
+    let completed = lab.complete(9);
+    let subsumed = lab.delete_all(Who::Flink, [metadata_key(7)]);
+    lab.model.advance(crate::lab::DAY);
+    let mut guard = lab.guard();
+    let report = guard.handle(&messages).await;
+    let restored = outcomes(&report).iter().filter(|(_, w)| w.starts_with("restore")).count();
+    assert_eq!(restored, NAMED_BY_HEAD - 4, "{:?}", outcomes(&report));
+    guard.handle(&[completed]).await;
+    guard.handle(&subsumed).await;
+    assert_eq!(lab.copied().len(), NAMED_BY_HEAD - 4);
+}
+
+#[tokio::test]
+async fn a_message_of_an_object_that_was_written_anew_since_changes_nothing() {
+    let lab = Lab::new();
+    let key = lab.shared_of_head()[0].clone();
+    let size = lab.bucket.current(&key).and_then(|v| v.object).expect("there").content.len();
+    let deleted = lab.delete(Who::Alice, &key);
+    lab.bucket.put(&key, s3_model::Object::new(s3_model::Content::Zeroes(size)));
+    lab.model.advance(SETTLE);
+    let report = lab.guard().handle(&[deleted]).await;
+    assert_eq!(outcomes(&report), [(key, "leave: visible".to_owned())]);
+    assert_eq!(mutating(&lab.model), 0);
+}
+
+pub(crate) fn mutating(model: &Model) -> usize {
+    model.calls().iter().filter(|c| c.operation == "CopyObject").count()
+}
