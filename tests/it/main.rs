@@ -1,1 +1,3 @@
-//! One integration binary: each one links the SDK.
+//! One integration binary for the whole system.
+
+mod deletions;

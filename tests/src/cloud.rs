@@ -1,0 +1,307 @@
+//! The few calls to a local S3, SQS, Lambda and CloudWatch Logs that the tests make, over plain HTTP.
+//!
+//! Not by the AWS SDK: the Lambda under test uses it, and what checks it should be another client. The local server
+//! reads the service out of the signature's scope and checks no signature.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use ureq::Agent;
+
+/// The region and the account of everything.
+pub const REGION: &str = "us-east-1";
+const ACCOUNT: &str = "000000000000";
+
+/// A local server that answers for S3, SQS, Lambda and CloudWatch Logs.
+#[derive(Clone)]
+pub struct Cloud {
+    url: String,
+    agent: Agent,
+}
+
+/// A queue.
+#[derive(Clone)]
+pub struct Queue {
+    /// Its URL.
+    pub url: String,
+    /// Its ARN.
+    pub arn: String,
+}
+
+/// A message that was received.
+pub struct Received {
+    /// Its body.
+    pub body: String,
+    receipt: String,
+}
+
+impl Cloud {
+    /// The server at this URL; no `/` at the end.
+    pub fn at(url: &str) -> Self {
+        let config = Agent::config_builder()
+            .timeout_global(Some(Duration::from_secs(60)))
+            .http_status_as_error(false)
+            .build();
+        Self {
+            url: url.to_owned(),
+            agent: config.into(),
+        }
+    }
+
+    /// Its URL.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    fn call(
+        &self,
+        service: &str,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> (u16, Vec<u8>) {
+        let scope = format!(
+            "AWS4-HMAC-SHA256 Credential=test/20260101/{REGION}/{service}/aws4_request, SignedHeaders=host, Signature=0"
+        );
+        let mut request = ureq::http::Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.url));
+        request = request.header("authorization", scope);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let request = request
+            .body(body)
+            .unwrap_or_else(|e| panic!("{method} {path}: {e}"));
+        let mut answer = self
+            .agent
+            .run(request)
+            .unwrap_or_else(|e| panic!("{service}: {method} {path}: {e}"));
+        let status = answer.status().as_u16();
+        let body = answer.body_mut().with_config().limit(64 << 20).read_to_vec();
+        (
+            status,
+            body.unwrap_or_else(|e| panic!("{service}: {method} {path}: {e}")),
+        )
+    }
+
+    fn expect(
+        &self,
+        service: &str,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Vec<u8> {
+        let (status, answer) = self.call(service, method, path, headers, body);
+        assert!(
+            (200..300).contains(&status),
+            "{service}: {method} {path}: {status} {}",
+            String::from_utf8_lossy(&answer)
+        );
+        answer
+    }
+
+    fn json(&self, service: &str, target: &str, body: &Value) -> Value {
+        let headers = [
+            ("content-type", "application/x-amz-json-1.0"),
+            ("x-amz-target", target),
+        ];
+        let answer = self.expect(service, "POST", "/", &headers, body.to_string().as_bytes());
+        if answer.is_empty() {
+            return Value::Null;
+        }
+        serde_json::from_slice(&answer)
+            .unwrap_or_else(|e| panic!("{target}: {e}: {}", String::from_utf8_lossy(&answer)))
+    }
+
+    /// Makes a bucket with versioning.
+    pub fn make_versioned_bucket(&self, bucket: &str) {
+        self.expect("s3", "PUT", &format!("/{bucket}"), &[], b"");
+        let versioning = b"<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>";
+        self.expect("s3", "PUT", &format!("/{bucket}?versioning"), &[], versioning);
+    }
+
+    /// Tells a queue of every deletion in a bucket, by whomever.
+    pub fn notify_of_deletions(&self, bucket: &str, queue: &Queue) {
+        let arn = &queue.arn;
+        let configuration = format!(
+            "<NotificationConfiguration><QueueConfiguration><Id>deletions</Id><Queue>{arn}</Queue>\
+             <Event>s3:ObjectRemoved:*</Event><Event>s3:LifecycleExpiration:*</Event>\
+             </QueueConfiguration></NotificationConfiguration>"
+        );
+        self.expect(
+            "s3",
+            "PUT",
+            &format!("/{bucket}?notification"),
+            &[],
+            configuration.as_bytes(),
+        );
+    }
+
+    /// Writes an object.
+    pub fn put(&self, bucket: &str, key: &str, bytes: &[u8]) {
+        self.expect("s3", "PUT", &format!("/{bucket}/{key}"), &[], bytes);
+    }
+
+    /// Reads an object. `None`: there is none, or a delete marker lies on it.
+    pub fn get(&self, bucket: &str, key: &str) -> Option<Vec<u8>> {
+        let (status, body) = self.call("s3", "GET", &format!("/{bucket}/{key}"), &[], b"");
+        match status {
+            200 => Some(body),
+            404 => None,
+            other => panic!("GET {bucket}/{key}: {other} {}", String::from_utf8_lossy(&body)),
+        }
+    }
+
+    /// Deletes an object as people do: without a version id, so that a delete marker hides it.
+    pub fn delete(&self, bucket: &str, key: &str) {
+        self.expect("s3", "DELETE", &format!("/{bucket}/{key}"), &[], b"");
+    }
+
+    /// Keys of the visible objects, at most 1000, in order. For keys without characters that XML escapes.
+    pub fn list(&self, bucket: &str, prefix: &str) -> Vec<String> {
+        let answer = self.expect(
+            "s3",
+            "GET",
+            &format!("/{bucket}?list-type=2&prefix={prefix}"),
+            &[],
+            b"",
+        );
+        let text = String::from_utf8_lossy(&answer).into_owned();
+        assert!(
+            !text.contains("<IsTruncated>true"),
+            "more than 1000 keys in {bucket}/{prefix}"
+        );
+        text.split("<Key>")
+            .skip(1)
+            .filter_map(|part| part.split_once("</Key>"))
+            .map(|(key, _)| key.to_owned())
+            .collect()
+    }
+
+    /// Makes a queue. `attributes` as in the API; every value is text.
+    pub fn make_queue(&self, name: &str, attributes: &Value) -> Queue {
+        let made = self.json(
+            "sqs",
+            "AmazonSQS.CreateQueue",
+            &json!({"QueueName": name, "Attributes": attributes}),
+        );
+        let url = made["QueueUrl"]
+            .as_str()
+            .unwrap_or_else(|| panic!("CreateQueue: {made}"))
+            .to_owned();
+        Queue {
+            url,
+            arn: format!("arn:aws:sqs:{REGION}:{ACCOUNT}:{name}"),
+        }
+    }
+
+    /// Sends a message.
+    pub fn send(&self, queue: &Queue, body: &str) {
+        self.json(
+            "sqs",
+            "AmazonSQS.SendMessage",
+            &json!({"QueueUrl": queue.url, "MessageBody": body}),
+        );
+    }
+
+    /// Waits up to `seconds` for messages, at most ten.
+    pub fn receive(&self, queue: &Queue, seconds: u32) -> Vec<Received> {
+        let asked = json!({"QueueUrl": queue.url, "MaxNumberOfMessages": 10, "WaitTimeSeconds": seconds});
+        let answer = self.json("sqs", "AmazonSQS.ReceiveMessage", &asked);
+        let messages = answer["Messages"].as_array().cloned().unwrap_or_default();
+        let text = |message: &Value, name: &str| message[name].as_str().unwrap_or_default().to_owned();
+        messages
+            .iter()
+            .map(|m| Received {
+                body: text(m, "Body"),
+                receipt: text(m, "ReceiptHandle"),
+            })
+            .collect()
+    }
+
+    /// Takes a received message off its queue.
+    pub fn done(&self, queue: &Queue, message: &Received) {
+        let asked = json!({"QueueUrl": queue.url, "ReceiptHandle": message.receipt});
+        self.json("sqs", "AmazonSQS.DeleteMessage", &asked);
+    }
+
+    /// Messages that are waiting and those that somebody is at work on.
+    pub fn depth(&self, queue: &Queue) -> (u64, u64) {
+        let names = [
+            "ApproximateNumberOfMessages",
+            "ApproximateNumberOfMessagesNotVisible",
+        ];
+        let asked = json!({"QueueUrl": queue.url, "AttributeNames": names});
+        let answer = self.json("sqs", "AmazonSQS.GetQueueAttributes", &asked);
+        let number = |name: &str| {
+            let value = &answer["Attributes"][name];
+            value
+                .as_str()
+                .and_then(|n| n.parse().ok())
+                .unwrap_or_else(|| panic!("{name}: {answer}"))
+        };
+        (number(names[0]), number(names[1]))
+    }
+
+    /// Makes a function of a zip with a `bootstrap`. The code goes by way of a bucket.
+    pub fn make_function(&self, name: &str, zip: &[u8], variables: &Value) {
+        let bucket = format!("{name}-code");
+        self.expect("s3", "PUT", &format!("/{bucket}"), &[], b"");
+        self.put(&bucket, "code.zip", zip);
+        let asked = json!({
+            "FunctionName": name,
+            "Runtime": "provided.al2023",
+            "Handler": "bootstrap",
+            "Role": format!("arn:aws:iam::{ACCOUNT}:role/stayput"),
+            "Code": {"S3Bucket": bucket, "S3Key": "code.zip"},
+            "Timeout": 30,
+            "MemorySize": 256,
+            "Environment": {"Variables": variables},
+        });
+        let headers = [("content-type", "application/json")];
+        self.expect(
+            "lambda",
+            "POST",
+            "/2015-03-31/functions",
+            &headers,
+            asked.to_string().as_bytes(),
+        );
+    }
+
+    /// Has a function called with what is in a queue, each message acknowledged by itself.
+    pub fn feed(&self, function: &str, queue: &Queue, batch: u32) {
+        let asked = json!({
+            "EventSourceArn": queue.arn,
+            "FunctionName": function,
+            "BatchSize": batch,
+            "FunctionResponseTypes": ["ReportBatchItemFailures"],
+        });
+        let headers = [("content-type", "application/json")];
+        self.expect(
+            "lambda",
+            "POST",
+            "/2015-03-31/event-source-mappings/",
+            &headers,
+            asked.to_string().as_bytes(),
+        );
+    }
+
+    /// What a function has logged so far, a line each; nothing before its first call.
+    pub fn log(&self, function: &str) -> Vec<String> {
+        let asked = json!({"logGroupName": format!("/aws/lambda/{function}"), "limit": 10000});
+        let headers = [
+            ("content-type", "application/x-amz-json-1.1"),
+            ("x-amz-target", "Logs_20140328.FilterLogEvents"),
+        ];
+        let (status, answer) = self.call("logs", "POST", "/", &headers, asked.to_string().as_bytes());
+        let Ok(answer) = serde_json::from_slice::<Value>(&answer) else {
+            panic!("FilterLogEvents: {status} {}", String::from_utf8_lossy(&answer))
+        };
+        let events = answer["events"].as_array().cloned().unwrap_or_default();
+        let lines = events.iter().filter_map(|event| event["message"].as_str());
+        lines.flat_map(|text| text.lines().map(str::to_owned)).collect()
+    }
+}
