@@ -23,7 +23,9 @@ pub struct Input {
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
     /// Nothing there.
-    #[error("{name}: there is no such file. If the checkpoint is gone, look for an older version of its _metadata, or for another checkpoint")]
+    #[error(
+        "{name}: there is no such file. If the checkpoint is gone, look for an older version of its _metadata, or for another checkpoint"
+    )]
     NotThere {
         /// What was given.
         name: String,
@@ -46,7 +48,9 @@ pub enum InputError {
         source: io::Error,
     },
     /// An object store's address.
-    #[error("{name}: this command reads local files. Download the _metadata first, and say with --at where it came from")]
+    #[error(
+        "{name}: this command reads local files. Download the _metadata first, and say with --at where it came from"
+    )]
     NotLocal {
         /// What was given.
         name: String,
@@ -57,7 +61,10 @@ impl InputError {
     /// What was given.
     pub fn name(&self) -> &str {
         match self {
-            Self::NotThere { name } | Self::NoMetadata { name } | Self::Io { name, .. } | Self::NotLocal { name } => name,
+            Self::NotThere { name }
+            | Self::NoMetadata { name }
+            | Self::Io { name, .. }
+            | Self::NotLocal { name } => name,
         }
     }
 }
@@ -89,26 +96,47 @@ pub fn read(file: &Path, at: Option<&Location>) -> Result<Input, InputError> {
         io::stdin()
             .lock()
             .read_to_end(&mut bytes)
-            .map_err(|source| InputError::Io { name: "standard input".to_owned(), source })?;
-        return Ok(Input { name: "standard input".to_owned(), bytes, at: at.cloned() });
+            .map_err(|source| InputError::Io {
+                name: "standard input".to_owned(),
+                source,
+            })?;
+        return Ok(Input {
+            name: "standard input".to_owned(),
+            bytes,
+            at: at.cloned(),
+        });
     }
     let (path, directory) = if file.is_dir() {
         (file.join(METADATA_FILE), file.to_path_buf())
     } else {
-        (file.to_path_buf(), file.parent().map(Path::to_path_buf).unwrap_or_default())
+        (
+            file.to_path_buf(),
+            file.parent().map(Path::to_path_buf).unwrap_or_default(),
+        )
     };
     let bytes = std::fs::read(&path).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound if path != file => InputError::NoMetadata { name: name.clone() },
         io::ErrorKind::NotFound if name.contains("://") => InputError::NotLocal { name: name.clone() },
         io::ErrorKind::NotFound => InputError::NotThere { name: name.clone() },
-        _ => InputError::Io { name: name.clone(), source },
+        _ => InputError::Io {
+            name: name.clone(),
+            source,
+        },
     })?;
     let at = at.cloned().or_else(|| on_this_machine(directory));
-    Ok(Input { name: path.display().to_string(), bytes, at })
+    Ok(Input {
+        name: path.display().to_string(),
+        bytes,
+        at,
+    })
 }
 
 fn on_this_machine(directory: PathBuf) -> Option<Location> {
-    let directory = if directory.as_os_str().is_empty() { PathBuf::from(".") } else { directory };
+    let directory = if directory.as_os_str().is_empty() {
+        PathBuf::from(".")
+    } else {
+        directory
+    };
     let absolute = std::path::absolute(directory).ok()?;
     Location::parse_flink_path(&format!("file:{}", absolute.to_str()?)).ok()
 }

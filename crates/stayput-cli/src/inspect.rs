@@ -78,14 +78,23 @@ fn show(input: &Input, output: Output, out: &mut dyn Write) -> io::Result<Exit> 
         Reading::Damaged(_) | Reading::Refused { .. } => Exit::CantTell,
     };
     match output {
-        Output::Json => write_json(&Document { file: &input.name, answer: &reading }, out)?,
+        Output::Json => write_json(
+            &Document {
+                file: &input.name,
+                answer: &reading,
+            },
+            out,
+        )?,
         Output::Text | Output::Oracle => text::write(&input.name, &reading, out)?,
     }
     Ok(exit)
 }
 
 fn show_oracle(input: &Input, out: &mut dyn Write) -> io::Result<Exit> {
-    let pointer = input.at.as_ref().map_or_else(|| ".".to_owned(), ToString::to_string);
+    let pointer = input
+        .at
+        .as_ref()
+        .map_or_else(|| ".".to_owned(), ToString::to_string);
     let limits = Limits::default();
     let index = match Index::build(&input.bytes, &limits) {
         Ok(index) => index,
@@ -125,8 +134,18 @@ struct Unreadable {
 fn unreadable(error: &InputError, output: Output, out: &mut dyn Write) -> io::Result<()> {
     eprintln!("stayput: {}", Shown(&error.to_string()));
     if output == Output::Json {
-        let answer = Unreadable { reading: "unreadable", form: FORM, message: error.to_string() };
-        write_json(&Document { file: error.name(), answer: &answer }, out)?;
+        let answer = Unreadable {
+            reading: "unreadable",
+            form: FORM,
+            message: error.to_string(),
+        };
+        write_json(
+            &Document {
+                file: error.name(),
+                answer: &answer,
+            },
+            out,
+        )?;
     }
     Ok(())
 }

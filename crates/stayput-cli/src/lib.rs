@@ -1,4 +1,10 @@
 //! What the `stayput` command does, as functions: the command itself only reads arguments and prints.
 #![warn(missing_docs)]
 
+pub mod exit;
+pub mod input;
+pub mod inspect;
+pub mod quantity;
+pub mod refs;
 pub mod replay;
+pub mod terminal;

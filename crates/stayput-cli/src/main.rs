@@ -1,15 +1,18 @@
 //! The stayput command: reads arguments, prints, and ends with a status. What it does lies in the library.
 
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use stayput_cli::exit::Exit;
+use stayput_cli::inspect;
+use stayput_cli::refs;
 use stayput_cli::replay::{Process, Rehearsal, Story};
 
 /// Keeps the S3 objects that checkpoints of Apache Flink® still need.
 #[derive(Parser)]
-#[command(name = "stayput", version)]
+#[command(name = "stayput", version, after_help = Exit::HELP)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -17,6 +20,10 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Shows what a checkpoint or savepoint is made of, from its _metadata
+    Inspect(inspect::Arguments),
+    /// Lists every object that a _metadata names
+    Refs(refs::Arguments),
     /// Plays an acceptance story on a model of S3 and prints one verdict for each key and look, as ndjson
     Replay {
         /// The story's folder
@@ -29,6 +36,8 @@ enum Command {
 
 fn main() -> ExitCode {
     match Arguments::parse().command {
+        Command::Inspect(arguments) => printing(|out| inspect::run(&arguments, out)),
+        Command::Refs(arguments) => printing(|out| refs::run(&arguments, out)),
         Command::Replay { story, keep_process } => {
             let process = if keep_process {
                 Process::Kept
@@ -36,6 +45,24 @@ fn main() -> ExitCode {
                 Process::NewAtEachLook
             };
             replay(&story, process)
+        }
+    }
+}
+
+/// Runs what prints. A reader that has seen enough, such as `head`, is no failure.
+fn printing(run: impl FnOnce(&mut dyn Write) -> std::io::Result<Exit>) -> ExitCode {
+    let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
+    let ended = run(&mut out).and_then(|exit| out.flush().map(|()| exit));
+    match ended {
+        Ok(exit) => exit.into(),
+        Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => {
+            // What is left in the buffer has no reader.
+            let _ = out.into_parts();
+            Exit::Fine.into()
+        }
+        Err(e) => {
+            eprintln!("stayput: the output can't be written: {e}");
+            Exit::CantTell.into()
         }
     }
 }

@@ -35,7 +35,10 @@ pub struct Table {
 impl Table {
     /// A table whose columns of these numbers are aligned to the right.
     pub fn new(right: &[usize]) -> Self {
-        Self { rows: Vec::new(), right: right.to_vec() }
+        Self {
+            rows: Vec::new(),
+            right: right.to_vec(),
+        }
     }
 
     /// Adds a row.

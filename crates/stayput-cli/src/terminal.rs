@@ -2,7 +2,7 @@
 //!
 //! Paths, uids and names come out of files that anybody may have written.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 
 /// Shows text on one line: control characters, line ends, and characters that reorder or hide text are written as `\u{…}`.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +35,12 @@ impl fmt::Display for ShownJson<'_> {
             f.write_str(&rest[..at])?;
             let mut chars = rest[at..].chars();
             let mut units = [0; 2];
-            for unit in chars.next().map(|c| c.encode_utf16(&mut units)).iter().flat_map(|units| units.iter()) {
+            for unit in chars
+                .next()
+                .map(|c| c.encode_utf16(&mut units))
+                .iter()
+                .flat_map(|units| units.iter())
+            {
                 write!(f, "\\u{unit:04x}")?;
             }
             rest = chars.as_str();
@@ -59,7 +64,10 @@ mod tests {
     #[test]
     fn a_name_can_neither_clear_the_screen_nor_read_backwards() {
         let hostile = "a\u{1b}[2J\u{202e}b\nc\u{9b}31m";
-        assert_eq!(Shown(hostile).to_string(), "a\\u{1b}[2J\\u{202e}b\\u{a}c\\u{9b}31m");
+        assert_eq!(
+            Shown(hostile).to_string(),
+            "a\\u{1b}[2J\\u{202e}b\\u{a}c\\u{9b}31m"
+        );
         assert_eq!(Shown("s3://b/ü ä/€").to_string(), "s3://b/ü ä/€");
     }
 

@@ -9,6 +9,9 @@ use stayput_core::report::summary::{
 use crate::quantity::{Bytes, Count, Table};
 use crate::terminal::Shown;
 
+/// How many directories that are named as a whole are shown.
+const NAMED: usize = 3;
+
 /// Writes what came of reading one file.
 pub(super) fn write(name: &str, reading: &Reading, out: &mut dyn Write) -> io::Result<()> {
     match reading {
@@ -26,27 +29,63 @@ fn whole(name: &str, summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
         None => "checkpoint or savepoint",
     };
     let source = match summary.kind {
-        Some(Kind { known_from: KnownFrom::Directory, .. }) => ", by the name of its directory",
+        Some(Kind {
+            known_from: KnownFrom::Directory,
+            ..
+        }) => ", by the name of its directory",
         Some(_) => "",
         None => " (files of this format don't say which)",
     };
-    line(out, "what", format_args!("{what} {}{source}", summary.checkpoint_id))?;
-    line(out, "written by", format_args!("{} (format {}, {})", summary.releases, summary.format_version, Bytes(summary.metadata_bytes)))?;
+    line(
+        out,
+        "what",
+        format_args!("{what} {}{source}", summary.checkpoint_id),
+    )?;
+    line(
+        out,
+        "written by",
+        format_args!(
+            "{} (format {}, {})",
+            summary.releases,
+            summary.format_version,
+            Bytes(summary.metadata_bytes)
+        ),
+    )?;
     if let Some(at) = &summary.at {
         line(out, "lies in", format_args!("{}", Shown(&at.to_string())))?;
     }
     if let Some(properties) = &summary.properties {
-        line(out, "properties", format_args!("{}", Shown(&properties_text(properties))))?;
+        line(
+            out,
+            "properties",
+            format_args!("{}", Shown(&properties_text(properties))),
+        )?;
     }
     let total = summary.objects.total;
     let inlined = match summary.inlined.handles {
         0 => String::new(),
-        n => format!(", {} inlined in {}", Bytes(summary.inlined.bytes), Count(n, "handle", "handles")),
+        n => format!(
+            ", {} inlined in {}",
+            Bytes(summary.inlined.bytes),
+            Count(n, "handle", "handles")
+        ),
     };
-    line(out, "state", format_args!("{} in {}{inlined}", Bytes(total.bytes), Count(total.objects, "object", "objects")))?;
+    line(
+        out,
+        "state",
+        format_args!(
+            "{} in {}{inlined}",
+            Bytes(total.bytes),
+            Count(total.objects, "object", "objects")
+        ),
+    )?;
     objects(&summary.objects, out)?;
     let answer = if summary.relocatable.answer { "yes" } else { "no" };
-    line(out, "relocatable", format_args!("{answer}: {}", summary.relocatable.reason()))?;
+    line(
+        out,
+        "relocatable",
+        format_args!("{answer}: {}", summary.relocatable.reason()),
+    )?;
     let mut label = "recognised";
     for feature in &summary.features {
         line(out, label, format_args!("{}", feature.meaning()))?;
@@ -54,7 +93,11 @@ fn whole(name: &str, summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     }
     let mut label = "master hooks";
     for state in &summary.master_states {
-        line(out, label, format_args!("{} ({})", Shown(&state.name), Bytes(state.bytes)))?;
+        line(
+            out,
+            label,
+            format_args!("{} ({})", Shown(&state.name), Bytes(state.bytes)),
+        )?;
         label = "";
     }
     operators(&summary.operators, out)
@@ -68,11 +111,20 @@ fn line(out: &mut dyn Write, label: &str, text: std::fmt::Arguments<'_>) -> io::
 fn properties_text(properties: &Properties) -> String {
     let mut text = properties.name.clone();
     let details = [
-        properties.savepoint_format.map(|format| format!("format {format}")),
-        properties.sharing_files.map(|sharing| format!("sharing files {sharing}")),
-        properties.then.filter(|then| *then != "NONE").map(|then| format!("then {then}")),
+        properties
+            .savepoint_format
+            .map(|format| format!("format {format}")),
+        properties
+            .sharing_files
+            .map(|sharing| format!("sharing files {sharing}")),
+        properties
+            .then
+            .filter(|then| *then != "NONE")
+            .map(|then| format!("then {then}")),
         properties.forced.then(|| "forced".to_owned()),
-        properties.unclaimed.then(|| "restored in NO_CLAIM mode".to_owned()),
+        properties
+            .unclaimed
+            .then(|| "restored in NO_CLAIM mode".to_owned()),
     ];
     for detail in details.into_iter().flatten() {
         text.push_str(", ");
@@ -91,11 +143,23 @@ fn properties_text(properties: &Properties) -> String {
 fn objects(objects: &Objects, out: &mut dyn Write) -> io::Result<()> {
     let mut places = Table::new(&[1, 2]);
     for lying in &objects.by_place {
-        places.row([place(lying.whose, lying.part).to_owned(), number(lying.amount), bytes(lying.amount), caveats(lying.amount)]);
+        places.row([
+            place(lying.whose, lying.part).to_owned(),
+            number(lying.amount),
+            bytes(lying.amount),
+            caveats(lying.amount),
+        ]);
     }
     places.write(out, 16)?;
     if objects.unnameable > 0 {
-        line(out, "", format_args!("{} with a path that is no location of an object", Count(objects.unnameable, "object", "objects")))?;
+        line(
+            out,
+            "",
+            format_args!(
+                "{} with a path that is no location of an object",
+                Count(objects.unnameable, "object", "objects")
+            ),
+        )?;
     }
     if objects.looks_copied {
         line(
@@ -107,12 +171,19 @@ fn objects(objects: &Objects, out: &mut dyn Write) -> io::Result<()> {
             ),
         )?;
     }
-    let foreign = objects.by_directory.iter().any(|directory| directory.whose != Whose::Own);
+    let foreign = objects
+        .by_directory
+        .iter()
+        .any(|directory| directory.whose != Whose::Own);
     if foreign {
         line(out, "directories", format_args!("that hold these objects"))?;
         let mut table = Table::new(&[1, 2]);
         for directory in &objects.by_directory {
-            table.row([Shown(&directory.directory).to_string(), number(directory.amount), bytes(directory.amount)]);
+            table.row([
+                Shown(&directory.directory).to_string(),
+                number(directory.amount),
+                bytes(directory.amount),
+            ]);
         }
         table.write(out, 16)?;
         if objects.directories_left_out > 0 {
@@ -123,14 +194,17 @@ fn objects(objects: &Objects, out: &mut dyn Write) -> io::Result<()> {
         line(
             out,
             "and in whole",
-            format_args!("{}, to be kept with all below", Count(objects.named_directory_count, "directory", "directories")),
+            format_args!(
+                "{}, to be kept with all below",
+                Count(objects.named_directory_count, "directory", "directories")
+            ),
         )?;
-        for directory in &objects.named_directories {
+        for directory in objects.named_directories.iter().take(NAMED) {
             line(out, "", format_args!("  {}", Shown(&directory.path)))?;
         }
-        let left_out = objects.named_directory_count - objects.named_directories.len() as u64;
+        let left_out = objects.named_directory_count.saturating_sub(NAMED as u64);
         if left_out > 0 {
-            line(out, "", format_args!("  and {left_out} more"))?;
+            line(out, "", format_args!("  and {left_out} more, see stayput refs"))?;
         }
     }
     Ok(())
@@ -151,8 +225,16 @@ fn caveats(amount: Amount) -> String {
         (amount.changelog, "changelog, uncompressed length"),
         (amount.of_unknown_length, "of unknown length"),
     ];
-    let texts: Vec<String> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
-    if texts.is_empty() { String::new() } else { format!("({})", texts.join("; ")) }
+    let texts: Vec<String> = parts
+        .iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, what)| format!("{n} {what}"))
+        .collect();
+    if texts.is_empty() {
+        String::new()
+    } else {
+        format!("({})", texts.join("; "))
+    }
 }
 
 fn place(whose: Whose, part: Part) -> &'static str {
@@ -192,15 +274,23 @@ fn operators(operators: &[Operator], out: &mut dyn Write) -> io::Result<()> {
         // Only the text before format 5 has neither; an empty cell would say less than the id.
         let who = match (&operator.uid, &operator.name) {
             (Some(uid), Some(name)) => format!("{} ({})", Shown(name), Shown(uid)),
-            (Some(only), None) | (None, Some(only)) => Shown(only).to_string(),
+            (None, Some(name)) => format!("{} ({})", Shown(name), operator.id),
+            (Some(uid), None) => Shown(uid).to_string(),
             (None, None) => operator.id.clone(),
         };
         let scale = format!("{} of {}", operator.parallelism, operator.max_parallelism);
-        let mut state: Vec<String> = operator.state.iter().map(|(kind, held)| held_text(kind, *held)).collect();
+        let mut state: Vec<String> = operator
+            .state
+            .iter()
+            .map(|(kind, held)| held_text(kind, *held))
+            .collect();
         if operator.fully_finished {
             state.push("finished".to_owned());
         } else if operator.finished_subtasks > 0 {
-            state.push(format!("{} finished", Count(operator.finished_subtasks, "subtask", "subtasks")));
+            state.push(format!(
+                "{} finished",
+                Count(operator.finished_subtasks, "subtask", "subtasks")
+            ));
         }
         if state.is_empty() {
             state.push("no state".to_owned());
@@ -213,7 +303,11 @@ fn operators(operators: &[Operator], out: &mut dyn Write) -> io::Result<()> {
 fn held_text(kind: &str, held: Held) -> String {
     let mut text = kind.to_owned();
     if held.objects > 0 {
-        text.push_str(&format!(" {} in {}", Bytes(held.bytes), Count(held.objects, "object", "objects")));
+        text.push_str(&format!(
+            " {} in {}",
+            Bytes(held.bytes),
+            Count(held.objects, "object", "objects")
+        ));
     }
     if held.of_unknown_length > 0 {
         text.push_str(&format!(" ({} of unknown length)", held.of_unknown_length));
@@ -228,14 +322,22 @@ fn held_text(kind: &str, held: Held) -> String {
 fn damaged(name: &str, damage: &Damage, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", Shown(name))?;
     line(out, "unreadable", format_args!("{}", Shown(&damage.message)))?;
-    line(out, "at byte", format_args!("{} of {}", damage.offset, damage.metadata_bytes))?;
+    line(
+        out,
+        "at byte",
+        format_args!("{} of {}", damage.offset, damage.metadata_bytes),
+    )?;
     if let Some(at) = &damage.at {
         line(out, "lies in", format_args!("{}", Shown(&at.to_string())))?;
     }
     let read = &damage.read_so_far;
     match (read.format_version, read.checkpoint_id) {
         (Some(version), Some(id)) => {
-            line(out, "read so far", format_args!("checkpoint {id}, format {version}; this is a part only"))?;
+            line(
+                out,
+                "read so far",
+                format_args!("checkpoint {id}, format {version}; this is a part only"),
+            )?;
             let objects_total = read.objects.total;
             line(
                 out,
@@ -255,6 +357,17 @@ fn damaged(name: &str, damage: &Damage, out: &mut dyn Write) -> io::Result<()> {
         (None, _) => line(out, "read so far", format_args!("nothing"))?,
     }
     line(out, "meaning", format_args!("{}", damage.meaning))?;
-    line(out, "retry", format_args!("{}", if damage.retry_helps { "may help" } else { "doesn't help: the same bytes give the same error" }))?;
+    line(
+        out,
+        "retry",
+        format_args!(
+            "{}",
+            if damage.retry_helps {
+                "may help"
+            } else {
+                "doesn't help: the same bytes give the same error"
+            }
+        ),
+    )?;
     line(out, "next", format_args!("{}", damage.next_step))
 }

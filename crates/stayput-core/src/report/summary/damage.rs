@@ -57,7 +57,7 @@ pub struct ReadSoFar {
     pub format_version: Option<i32>,
     /// Id of the checkpoint, if that could be read.
     pub checkpoint_id: Option<u64>,
-    /// Operators that had begun.
+    /// Operators that were read to their end.
     pub operators: u64,
     /// Subtasks that had begun.
     pub subtasks: u64,

@@ -40,7 +40,7 @@ impl Feature {
     pub fn meaning(self) -> &'static str {
         match self {
             Self::IncrementalKeyedState => {
-                "incremental RocksDB or ForSt: files of earlier checkpoints are still needed, whatever their age"
+                "files of RocksDB or ForSt, as incremental checkpoints and native savepoints have them; those in shared/ can be as old as the job"
             }
             Self::Forst => "ForSt with its database in the checkpoint directory: shared/op_*/db/ is live",
             Self::FullKeyedState => "keyed state in whole: heap, or RocksDB without incremental checkpoints",

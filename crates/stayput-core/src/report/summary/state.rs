@@ -100,7 +100,7 @@ pub(super) fn walk(snapshot: Snapshot<'_>) -> Walked {
             subtasks += 1;
             finished_subtasks += u64::from(subtask.head.finished);
             streams_of(subtask, &mut scale, &mut |kind, bytes| {
-                inline_changelogs.push((kind, bytes))
+                inline_changelogs.push((kind, bytes));
             });
         }
         for (kind, bytes) in inline_changelogs {
