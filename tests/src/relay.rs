@@ -53,8 +53,12 @@ fn named(body: &str, callers: &Mutex<HashMap<String, String>>) -> String {
     let Ok(mut message) = serde_json::from_str::<Value>(body) else {
         return body.to_owned();
     };
+    // Indexing for writing would put in what isn't there.
+    let Some(records) = message.get_mut("Records").and_then(Value::as_array_mut) else {
+        return body.to_owned();
+    };
     let callers = callers.lock().unwrap_or_else(PoisonError::into_inner);
-    for record in message["Records"].as_array_mut().into_iter().flatten() {
+    for record in records {
         let caller = record["s3"]["object"]["key"]
             .as_str()
             .and_then(|key| callers.get(key));
