@@ -10,6 +10,7 @@ use stayput_core::cause::Cause;
 use stayput_core::class::{Class, Moment};
 use stayput_core::layout::{METADATA_FILE, Place};
 use stayput_core::location::ObjectLocation;
+use stayput_core::report::finding::Finding;
 use stayput_core::root::{Protect, RootKind};
 use stayput_core::snapshot::{JobDirectory, identity_of};
 use stayput_core::timestamp::Timestamp;
@@ -133,6 +134,8 @@ where
             .map(PortError::to_string)
             .into_iter()
             .collect();
+        // Not knowing whether somebody paused or released is no leave to restore.
+        let switches_unread = switches.as_ref().err().map(PortError::to_string);
         let switches = switches.unwrap_or_default();
         self.know_buckets(&notices, now, &mut failed).await;
         let rules: BTreeMap<String, LifecycleConfiguration> = self
@@ -166,10 +169,21 @@ where
 
         let versioning: BTreeMap<&str, Versioning> =
             buckets.iter().map(|(n, b)| (n.as_str(), b.versioning)).collect();
-        let mut bench = judging::Bench::new(eyes, survey, hand, versioning);
+        let mut bench = judging::Bench::new(eyes, survey, hand, versioning, switches_unread);
         let acted = bench.judge_all(&notices).await;
         bench.close(&notices, acted, messages, &mut report).await;
         report
+    }
+
+    /// Remembers that these findings reached people. Call it once they did: what was never told is told again.
+    ///
+    /// # Errors
+    /// The journal can't be written; the findings will come again.
+    pub async fn findings_sent(&self, findings: &[Finding]) -> Result<(), PortError> {
+        for finding in findings {
+            self.memory.remember_sent(finding, self.clock.now()).await?;
+        }
+        Ok(())
     }
 
     /// Sorts the records by object. Keys that end in `/` mean nothing and are dropped before anything else.

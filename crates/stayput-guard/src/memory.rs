@@ -16,8 +16,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use stayput_core::cause::Cause;
 use stayput_core::location::ObjectLocation;
+use stayput_core::loss::WHOLE_WITHIN;
 use stayput_core::report::finding::Finding;
-use stayput_core::snapshot::JobDirectory;
+use stayput_core::snapshot::{JobDirectory, identity_of};
 use stayput_core::timestamp::Timestamp;
 use stayput_core::version::VersionId;
 
@@ -75,7 +76,9 @@ struct RememberedSnapshot {
 struct RememberedPutBack {
     directory: String,
     principal: String,
-    at: Timestamp,
+    /// Which `_metadata`, and when it was hidden: tells a second deletion from a second look at the first.
+    metadata: String,
+    deleted_at: Timestamp,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -331,46 +334,59 @@ impl<J: Journal> Memory<J> {
             .is_some())
     }
 
-    /// Remembers that a directory was put back after a principal had deleted it as a whole.
+    /// Remembers that the directory of a snapshot is being put back after a principal deleted it as a whole. Written before the
+    /// first copy: a crash in between must not make the second deletion look like the first.
     pub async fn remember_put_back(
         &self,
-        job: &JobDirectory,
+        metadata: &ObjectLocation,
         principal: &str,
-        at: Timestamp,
+        deleted_at: Timestamp,
     ) -> Result<(), PortError> {
-        let name = put_back_name(job, principal);
+        let job = identity_of(metadata).1;
         let document = RememberedPutBack {
             directory: job.to_string(),
             principal: principal.to_owned(),
-            at,
+            metadata: metadata.to_string(),
+            deleted_at,
         };
-        self.write(&name, &document).await
+        self.write(&put_back_name(&job, principal), &document).await
     }
 
-    /// Whether this directory was put back before after the same principal had deleted it as a whole.
-    pub async fn was_put_back(&self, job: &JobDirectory, principal: &str) -> Result<bool, PortError> {
-        Ok(self
-            .read::<RememberedPutBack>(&put_back_name(job, principal))
-            .await?
-            .is_some())
+    /// Whether the directory of this snapshot was put back before, after the same principal had deleted it as a whole at another
+    /// time: of this snapshot itself, or, of another one, more than an hour earlier or later.
+    pub async fn was_put_back(
+        &self,
+        metadata: &ObjectLocation,
+        principal: &str,
+        deleted_at: Timestamp,
+    ) -> Result<bool, PortError> {
+        let job = identity_of(metadata).1;
+        let before: Option<RememberedPutBack> = self.read(&put_back_name(&job, principal)).await?;
+        Ok(before.is_some_and(|b| {
+            let apart = deleted_at.since(b.deleted_at).max(b.deleted_at.since(deleted_at));
+            if b.metadata == metadata.to_string() {
+                !apart.is_zero()
+            } else {
+                apart > WHOLE_WITHIN
+            }
+        }))
     }
 
-    /// Whether a finding is news: never sent, changed, or sent more than a day ago. Remembers it if so.
+    /// Whether a finding is news: never sent, changed, or sent more than a day ago.
     pub async fn is_news(&self, finding: &Finding, now: Timestamp) -> Result<bool, PortError> {
-        let name = format!("finding/{}", hash(&[finding.code.text(), &finding.about]));
-        let before: Option<RememberedFinding> = self.read(&name).await?;
-        let news =
-            before.is_none_or(|b| b.objects != finding.objects || now.since(b.at) >= FINDING_AGAIN_AFTER);
-        if news {
-            let document = RememberedFinding {
-                code: finding.code.text().to_owned(),
-                about: finding.about.clone(),
-                objects: finding.objects,
-                at: now,
-            };
-            self.write(&name, &document).await?;
-        }
-        Ok(news)
+        let before: Option<RememberedFinding> = self.read(&finding_name(finding)).await?;
+        Ok(before.is_none_or(|b| b.objects != finding.objects || now.since(b.at) >= FINDING_AGAIN_AFTER))
+    }
+
+    /// Remembers that a finding was sent.
+    pub async fn remember_sent(&self, finding: &Finding, now: Timestamp) -> Result<(), PortError> {
+        let document = RememberedFinding {
+            code: finding.code.text().to_owned(),
+            about: finding.about.clone(),
+            objects: finding.objects,
+            at: now,
+        };
+        self.write(&finding_name(finding), &document).await
     }
 
     /// Remembers what `orphans` hid.
@@ -394,6 +410,10 @@ impl<J: Journal> Memory<J> {
 
 fn snapshot_name(kind: &str, metadata: &ObjectLocation) -> String {
     format!("{kind}/{}", hash(&[metadata.bucket(), metadata.key()]))
+}
+
+fn finding_name(finding: &Finding) -> String {
+    format!("finding/{}", hash(&[finding.code.text(), &finding.about]))
 }
 
 fn put_back_name(job: &JobDirectory, principal: &str) -> String {

@@ -181,11 +181,23 @@ impl AnyGuard {
         }
     }
 
+    /// Handles messages; findings count as sent, since a look prints them.
     async fn handle(&mut self, messages: &[Message]) -> BatchReport {
-        match self {
-            Self::Observing(guard) => guard.handle(messages).await,
-            Self::Acting(guard) => guard.handle(messages).await,
-        }
+        let (report, sent) = match self {
+            Self::Observing(guard) => {
+                let report = guard.handle(messages).await;
+                let sent = guard.findings_sent(&report.findings).await;
+                (report, sent)
+            }
+            Self::Acting(guard) => {
+                let report = guard.handle(messages).await;
+                let sent = guard.findings_sent(&report.findings).await;
+                (report, sent)
+            }
+        };
+        // What couldn't be written down comes again at the next look, which is what a story with faults wants to see.
+        drop(sent);
+        report
     }
 }
 

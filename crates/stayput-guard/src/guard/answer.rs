@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::StreamExt;
 use futures_util::stream;
+use stayput_core::loss::MetadataState;
 use stayput_core::report::finding::{Finding, FindingCode};
 use stayput_core::restoring::Permit;
 use stayput_core::verdict::{Basis, LaterReason};
@@ -12,7 +13,7 @@ use stayput_core::version::KeyHistory;
 use super::judging::{Bench, Judged};
 use super::{
     Acted, BatchReport, Cause, Class, Done, Hand, Journal, METADATA_FILE, Message, Notice, ObjectLocation,
-    Outcome, Reading, Timestamp, Verdict, identity_of,
+    Outcome, Reading, Timestamp, Verdict,
 };
 use crate::batch::{Answer, Summary};
 use crate::inspect::inspect;
@@ -36,8 +37,15 @@ where
         report: &mut BatchReport,
     ) {
         self.restrain(&mut judged);
+        let trouble = match self.remember_what_is_put_back(&judged).await {
+            Ok(()) => None,
+            Err(e) => {
+                self.postpone(&mut judged, &e.to_string());
+                Some(e.to_string())
+            }
+        };
         let done = self.act(&mut judged).await;
-        let trouble = self.remember(&judged, &done).await;
+        let trouble = self.remember(&judged).await.or(trouble);
         report.findings = self.findings(&judged).await;
         report.summary = self.summary(&judged, &done, messages.len());
         let mut again: BTreeMap<usize, (Timestamp, LaterReason)> = BTreeMap::new();
@@ -110,6 +118,14 @@ where
             objects = objects.saturating_add(1);
             bytes = bytes.saturating_add(permit.source().size);
             let mandate = self.eyes.mandate;
+            if let Some(unread) = &self.switches_unread {
+                let not_before = self.eyes.now;
+                verdict.outcome = Outcome::Later {
+                    not_before,
+                    why: LaterReason::Transient(unread.clone()),
+                };
+                continue;
+            }
             let (code, why) = if self.eyes.switches.paused {
                 (FindingCode::Paused, LaterReason::Paused)
             } else if objects > mandate.copies_per_call || bytes > mandate.bytes_per_call {
@@ -196,18 +212,55 @@ where
         }
     }
 
+    /// Before the first copy: which directories are put back after which principal deleted them as a whole.
+    async fn remember_what_is_put_back(&self, judged: &[Judged]) -> Result<(), crate::port::PortError> {
+        let mut put_back = BTreeSet::new();
+        for j in judged
+            .iter()
+            .filter(|j| H::ACTS && matches!(j.verdict.outcome, Outcome::Restore(_)))
+        {
+            let (Cause::Foreign(principal), Some(about)) = (&j.verdict.cause, &j.verdict.decided_by) else {
+                continue;
+            };
+            let Some(loss) = self.inspected.get(about).map(|i| &i.loss).filter(|l| l.whole) else {
+                continue;
+            };
+            if let MetadataState::Hidden { at, .. } = &loss.metadata {
+                put_back.insert((about, principal, *at));
+            }
+        }
+        for (about, principal, at) in put_back {
+            self.eyes.memory.remember_put_back(about, principal, at).await?;
+        }
+        Ok(())
+    }
+
+    /// Nothing is restored in this call after all.
+    fn postpone(&self, judged: &mut [Judged], why: &str) {
+        for j in judged
+            .iter_mut()
+            .filter(|j| matches!(j.verdict.outcome, Outcome::Restore(_)))
+        {
+            let not_before = self.eyes.now;
+            j.verdict.outcome = Outcome::Later {
+                not_before,
+                why: LaterReason::Transient(why.to_owned()),
+            };
+        }
+    }
+
     /// Writes down what later calls and the sweep must know; returns what couldn't be written.
-    async fn remember(&self, judged: &[Judged], done: &[Done]) -> Option<String> {
+    async fn remember(&self, judged: &[Judged]) -> Option<String> {
         let mut trouble = None;
-        for (j, done) in judged.iter().zip(done) {
-            if let Err(e) = self.remember_one(j, done).await {
+        for j in judged {
+            if let Err(e) = self.remember_one(j).await {
                 trouble.get_or_insert(e.to_string());
             }
         }
         trouble
     }
 
-    async fn remember_one(&self, judged: &Judged, done: &Done) -> Result<(), crate::port::PortError> {
+    async fn remember_one(&self, judged: &Judged) -> Result<(), crate::port::PortError> {
         let verdict = &judged.verdict;
         let memory = self.eyes.memory;
         match &verdict.outcome {
@@ -229,20 +282,7 @@ where
                 }
                 Ok(())
             }
-            Outcome::Restore(_) => {
-                let copied = matches!(done, Done::Copied { .. } | Done::AlreadyCopied);
-                if let (Cause::Foreign(principal), Some(about), true) =
-                    (&verdict.cause, &verdict.decided_by, copied)
-                    && verdict.location == *about
-                    && self.inspected.get(about).is_some_and(|i| i.loss.whole)
-                {
-                    memory
-                        .remember_put_back(&identity_of(about).1, principal, self.eyes.now)
-                        .await?;
-                }
-                Ok(())
-            }
-            Outcome::Leave(_) | Outcome::Lost(_) => Ok(()),
+            Outcome::Restore(_) | Outcome::Leave(_) | Outcome::Lost(_) => Ok(()),
         }
     }
 

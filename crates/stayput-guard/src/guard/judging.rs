@@ -36,6 +36,8 @@ pub(super) struct Bench<'g, R, J, H> {
     pub(super) inspected: BTreeMap<ObjectLocation, Inspected>,
     claimed: BTreeMap<ObjectLocation, bool>,
     pub(super) outside: u64,
+    /// Why nobody knows what persons switched; then nothing is restored.
+    pub(super) switches_unread: Option<String>,
     untouched: Loss,
 }
 
@@ -65,6 +67,7 @@ where
         survey: &'g mut Survey,
         hand: &'g H,
         versioning: BTreeMap<&'g str, Versioning>,
+        switches_unread: Option<String>,
     ) -> Self {
         Self {
             eyes,
@@ -75,6 +78,7 @@ where
             inspected: BTreeMap::new(),
             claimed: BTreeMap::new(),
             outside: 0,
+            switches_unread,
             untouched: Loss::none(),
         }
     }
@@ -136,13 +140,18 @@ where
 
     async fn triage(&mut self, notice: &Notice, proof: &Proof) -> Triage {
         let location = &notice.location;
+        let mut cause = notice.cause.clone();
+        // A manifest that can't be read just now speaks for nothing: the look asks again.
+        if cause == Cause::Ours && self.eyes.memory.hidden_by_orphans(location).await.unwrap_or(true) {
+            cause = Cause::Foreign(BY_ORPHANS.to_owned());
+        }
         let left = |reason, basis, class| {
             Triage::Left(Box::new(Verdict::left(
                 location.clone(),
                 reason,
                 basis,
                 class,
-                notice.cause.clone(),
+                cause.clone(),
             )))
         };
         let plain = self.plain_key(location);
@@ -168,7 +177,7 @@ where
             if is_result_store(location.key()) {
                 return left(LeaveReason::ResultStore, Basis::HaObject, None);
             }
-            return if notice.cause.is_flink_or_unknown() {
+            return if cause.is_flink_or_unknown() {
                 left(LeaveReason::HaByFlink, Basis::HaObject, None)
             } else {
                 Triage::Look
@@ -191,7 +200,7 @@ where
                 None,
             );
         }
-        match leave_without_a_look(&classes, &notice.cause) {
+        match leave_without_a_look(&classes, &cause) {
             Some(reason) => left(reason, Basis::Referenced, class),
             None => Triage::Look,
         }
@@ -507,6 +516,10 @@ where
             loss.metadata != MetadataState::Stands,
             loss.exclusive_missing_by_flink,
         );
+        let hidden_at = match &loss.metadata {
+            MetadataState::Hidden { at, .. } => Some(*at),
+            MetadataState::Stands | MetadataState::Gone => None,
+        };
         let reference_lost = hidden && loss.irrecoverable(&self.survey.catalogue).next().is_some();
         let mut facts = ReferrerFacts {
             metadata,
@@ -526,9 +539,12 @@ where
             Cause::Flink | Cause::Unknown => facts.claimed = self.is_claimed(id, &facts.metadata).await?,
             Cause::Foreign(principal) if whole && class == Class::Running => {
                 facts.moved = self.survey.catalogue.moved_to(id).is_some();
-                let job = self.survey.catalogue.get(id).map(|s| s.job.clone());
-                if let Some(job) = job {
-                    facts.put_back_before = self.eyes.memory.was_put_back(&job, principal).await?;
+                if let Some(at) = hidden_at {
+                    facts.put_back_before = self
+                        .eyes
+                        .memory
+                        .was_put_back(&facts.metadata, principal, at)
+                        .await?;
                 }
             }
             Cause::Foreign(_) | Cause::Lifecycle | Cause::Ours => {}
