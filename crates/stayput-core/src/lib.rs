@@ -6,6 +6,7 @@
 
 pub mod catalogue;
 pub mod cause;
+pub mod chain;
 pub mod class;
 pub mod extent;
 pub mod layout;

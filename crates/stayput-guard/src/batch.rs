@@ -2,7 +2,10 @@
 
 use s3_documents::notification::Record;
 use serde::Serialize;
+use stayput_core::chain::NamedBy;
 use stayput_core::report::finding::Finding;
+pub use stayput_core::report::verdict::Done;
+use stayput_core::report::verdict::VerdictDocument;
 use stayput_core::timestamp::Timestamp;
 use stayput_core::verdict::{LaterReason, Verdict};
 
@@ -49,26 +52,17 @@ pub struct Acted {
     pub verdict: Verdict,
     /// What was done.
     pub done: Done,
+    /// The handle that names the object, of the snapshot whose need decided; not looked up for what is left.
+    pub named_by: Option<NamedBy>,
+    /// When the bucket's rules purge the version that could come back.
+    pub deadline: Option<Timestamp>,
 }
 
-/// What was done about a verdict.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Done {
-    /// Nothing was to be done.
-    Nothing,
-    /// It would have been copied; the guard only observes.
-    WouldCopy,
-    /// It was copied.
-    Copied {
-        /// Whether the server honoured the condition.
-        condition_honoured: bool,
-    },
-    /// An earlier call of ours had copied it already.
-    AlreadyCopied,
-    /// Somebody else wrote the key meanwhile: theirs stays.
-    WrittenByOthers,
-    /// The copy failed.
-    Failed(String),
+impl Acted {
+    /// The document that every program and person sees.
+    pub fn document(&self) -> VerdictDocument {
+        VerdictDocument::new(&self.verdict, &self.done, self.named_by.as_ref(), self.deadline)
+    }
 }
 
 /// A call in numbers.

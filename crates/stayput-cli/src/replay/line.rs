@@ -1,8 +1,6 @@
 //! A verdict as `stayput replay` prints it.
 
 use serde::Serialize;
-use stayput_core::report::finding::FindingCode;
-use stayput_core::verdict::{Basis, Outcome, Verdict};
 use stayput_guard::batch::{Acted, Done};
 
 /// One verdict, for one key at one look: a line of ndjson.
@@ -37,45 +35,23 @@ pub struct Line {
 
 impl Line {
     pub(super) fn new(look: usize, acted: &Acted) -> Self {
-        let verdict = &acted.verdict;
-        let findings: Vec<_> = verdict.findings.iter().map(|(code, _)| code.text()).collect();
-        let (outcome, code, source) = match &verdict.outcome {
-            Outcome::Leave(reason) => ("leave", Some(reason.word().to_owned()), None),
-            Outcome::Restore(permit) => {
-                let code = findings.first().map(|code| (*code).to_owned());
-                ("restore", code, Some(permit.source().version.to_string()))
-            }
-            Outcome::Later { why, .. } => ("later", Some(why.word().to_owned()), None),
-            Outcome::Report(code) => ("report", Some(text(*code)), None),
-            Outcome::Lost(code) => ("lost", Some(text(*code)), None),
+        let document = acted.document();
+        let failed = match document.done {
+            Done::Failed(why) => Some(why),
+            Done::WrittenByOthers => Some("somebody else wrote the key meanwhile".to_owned()),
+            Done::Nothing | Done::WouldCopy | Done::Copied { .. } | Done::AlreadyCopied => None,
         };
         Self {
             look,
-            key: verdict.location.key().to_owned(),
-            outcome,
-            code,
-            source,
-            class: class(verdict),
-            cause: verdict.cause.word(),
-            findings,
-            decided_by: verdict.decided_by.as_ref().map(ToString::to_string),
-            failed: match &acted.done {
-                Done::Failed(why) => Some(why.clone()),
-                Done::WrittenByOthers => Some("somebody else wrote the key meanwhile".to_owned()),
-                Done::Nothing | Done::WouldCopy | Done::Copied { .. } | Done::AlreadyCopied => None,
-            },
+            key: acted.verdict.location.key().to_owned(),
+            outcome: document.outcome,
+            code: document.reason,
+            source: document.source_version,
+            class: document.class,
+            cause: document.cause,
+            findings: document.findings.iter().map(|code| code.text()).collect(),
+            decided_by: document.snapshot,
+            failed,
         }
-    }
-}
-
-fn text(code: FindingCode) -> String {
-    code.text().to_owned()
-}
-
-fn class(verdict: &Verdict) -> Option<&'static str> {
-    match verdict.basis {
-        Basis::HaObject => Some("HA"),
-        Basis::Unknown => Some("unknown"),
-        _ => verdict.class.map(stayput_core::class::Class::word),
     }
 }

@@ -188,6 +188,13 @@ pub fn read(bytes: &[u8], at: Option<&str>) -> Reading {
     }
 }
 
+/// As [`read`], as compact JSON text: the same on every platform for the same bytes.
+pub fn json(bytes: &[u8], at: Option<&str>) -> String {
+    serde_json::to_string(&read(bytes, at)).unwrap_or_else(|e| {
+        serde_json::json!({ "reading": "refused", "form": FORM, "message": e.to_string() }).to_string()
+    })
+}
+
 /// As [`read`], with the place already read.
 pub fn read_at(bytes: &[u8], at: Option<&Location>) -> Reading {
     let home = at.map(Home::of);

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::StreamExt;
 use futures_util::stream;
+use stayput_core::chain::{NamedBy, named_by};
 use stayput_core::loss::MetadataState;
 use stayput_core::report::finding::{Finding, FindingCode};
 use stayput_core::restoring::Permit;
@@ -93,12 +94,15 @@ where
                 (m.id.clone(), answer)
             })
             .collect();
+        let mut named_by = self.named_by(&judged).await;
         let mut verdicts: Vec<Acted> = judged
             .into_iter()
             .zip(done)
             .map(|(j, done)| Acted {
+                named_by: named_by.remove(&j.verdict.location),
                 verdict: j.verdict,
                 done,
+                deadline: j.deadline,
             })
             .collect();
         verdicts.sort_by(|a, b| a.verdict.location.cmp(&b.verdict.location));
@@ -284,6 +288,45 @@ where
             }
             Outcome::Restore(_) | Outcome::Leave(_) | Outcome::Lost(_) => Ok(()),
         }
+    }
+
+    /// Reads each snapshot that decided anything once more, to say which handle names the object. What can't be read isn't explained.
+    async fn named_by(&self, judged: &[Judged]) -> BTreeMap<ObjectLocation, NamedBy> {
+        let mut wanted: BTreeMap<&ObjectLocation, Vec<ObjectLocation>> = BTreeMap::new();
+        for j in judged
+            .iter()
+            .filter(|j| !matches!(j.verdict.outcome, Outcome::Leave(_)))
+        {
+            if let Some(snapshot) = j
+                .verdict
+                .decided_by
+                .as_ref()
+                .filter(|s| **s != j.verdict.location)
+            {
+                wanted
+                    .entry(snapshot)
+                    .or_default()
+                    .push(j.verdict.location.clone());
+            }
+        }
+        let mut found = BTreeMap::new();
+        for (metadata, objects) in wanted {
+            let version = self
+                .survey
+                .catalogue
+                .at(metadata)
+                .and_then(|id| self.survey.catalogue.get(id))
+                .and_then(|s| s.version.as_ref());
+            let body = self
+                .eyes
+                .reading
+                .body(metadata, version, self.eyes.mandate.max_metadata_bytes)
+                .await;
+            if let Ok(body) = body {
+                found.extend(named_by(&body.bytes, metadata, &objects));
+            }
+        }
+        found
     }
 
     /// One finding per snapshot and code, and only those that are news.

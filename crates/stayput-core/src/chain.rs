@@ -1,0 +1,121 @@
+//! Why a snapshot needs an object: the handle that names it, its operator and subtask.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::ControlFlow;
+
+use flink_checkpoint::{JavaStr, Limits, OperatorHead, OperatorNo, Reference, Target, Visitor};
+use serde::Serialize;
+
+use crate::location::{Location, ObjectLocation};
+
+/// The first handle that names an object, and how many there are.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct NamedBy {
+    /// The operator's id, in hex.
+    pub operator_id: String,
+    /// The operator's name; `None` where the file doesn't say (before Flink 2.0).
+    pub operator: Option<String>,
+    /// The operator's uid; `None` where the job sets none, or the file doesn't say (before Flink 2.0).
+    pub uid: Option<String>,
+    /// The subtask; `None` for state of the coordinator.
+    pub subtask: Option<u32>,
+    /// What the object is for, such as `managed_keyed.shared`.
+    pub role: String,
+    /// How many handles of the snapshot name it.
+    pub handles: u64,
+    /// At which byte of `_metadata` the first handle begins.
+    pub at_byte: usize,
+}
+
+/// Finds, in the bytes of the `_metadata` at `metadata`, the handles that name the wanted objects. Reads as far as the file can be read.
+pub fn named_by(
+    bytes: &[u8],
+    metadata: &ObjectLocation,
+    wanted: &[ObjectLocation],
+) -> BTreeMap<ObjectLocation, NamedBy> {
+    let mut by_name: HashMap<&str, Vec<&ObjectLocation>> = HashMap::new();
+    for object in wanted {
+        by_name.entry(object.file_name()).or_default().push(object);
+    }
+    let mut find = Find {
+        metadata,
+        wanted,
+        by_name,
+        operators: Vec::new(),
+        found: BTreeMap::new(),
+    };
+    // A file that is damaged further on has been told as far as it goes, and an explanation claims nothing about the rest.
+    let _ = flink_checkpoint::visit(bytes, &Limits::default(), &mut find);
+    find.found
+}
+
+struct Find<'w> {
+    metadata: &'w ObjectLocation,
+    wanted: &'w [ObjectLocation],
+    by_name: HashMap<&'w str, Vec<&'w ObjectLocation>>,
+    operators: Vec<Operator>,
+    found: BTreeMap<ObjectLocation, NamedBy>,
+}
+
+struct Operator {
+    id: String,
+    name: Option<String>,
+    uid: Option<String>,
+}
+
+impl<'a> Visitor<'a> for Find<'_> {
+    fn operator(&mut self, _: OperatorNo, operator: &OperatorHead<'a>) {
+        let text = |t: Option<JavaStr<'a>>| t.map(|t| t.to_string());
+        self.operators.push(Operator {
+            id: operator.id.to_string(),
+            name: text(operator.name),
+            uid: text(operator.uid),
+        });
+    }
+
+    fn reference(&mut self, reference: &Reference<'a>) -> ControlFlow<()> {
+        let path = reference.target.path();
+        let Some(text) = path.as_str() else {
+            return ControlFlow::Continue(());
+        };
+        // Compared by file name first: a path becomes a location only where that can matter.
+        let name = text.rsplit('/').next().unwrap_or_default();
+        let candidates: Vec<&ObjectLocation> = match reference.target {
+            Target::Directory(_) => self.wanted.iter().collect(),
+            Target::Exclusive(_) | Target::Absolute(_) => self.by_name.get(name).cloned().unwrap_or_default(),
+        };
+        for object in candidates {
+            let named = match reference.target {
+                Target::Exclusive(_) => *object == self.metadata.sibling(&text),
+                Target::Absolute(_) => {
+                    matches!(Location::parse_flink_path(&text), Ok(Location::S3(at)) if at == *object)
+                }
+                Target::Directory(_) => matches!(
+                    Location::parse_flink_path(&text),
+                    Ok(Location::S3(at)) if at.bucket() == object.bucket() && object.directory().starts_with(at.key())
+                ),
+            };
+            if !named {
+                continue;
+            }
+            if let Some(known) = self.found.get_mut(object) {
+                known.handles += 1;
+                continue;
+            }
+            let Some(operator) = self.operators.get(reference.operator.0 as usize) else {
+                continue;
+            };
+            let first = NamedBy {
+                operator_id: operator.id.clone(),
+                operator: operator.name.clone(),
+                uid: operator.uid.clone(),
+                subtask: reference.subtask,
+                role: reference.role.to_string(),
+                handles: 1,
+                at_byte: reference.span.start,
+            };
+            self.found.insert(object.clone(), first);
+        }
+        ControlFlow::Continue(())
+    }
+}
