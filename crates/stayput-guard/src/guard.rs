@@ -167,8 +167,8 @@ where
         survey.refresh(&eyes, &named).await;
         survey.failed.extend(failed);
 
-        let versioning: BTreeMap<&str, Versioning> =
-            buckets.iter().map(|(n, b)| (n.as_str(), b.versioning)).collect();
+        let versioning: BTreeMap<String, Versioning> =
+            buckets.iter().map(|(n, b)| (n.clone(), b.versioning)).collect();
         let mut bench = judging::Bench::new(eyes, survey, hand, versioning, switches_unread);
         let acted = bench.judge_all(&notices).await;
         bench.close(&notices, acted, messages, &mut report).await;

@@ -31,7 +31,7 @@ pub(super) struct Bench<'g, R, J, H> {
     pub(super) eyes: Eyes<'g, R, J>,
     pub(super) survey: &'g mut Survey,
     pub(super) hand: &'g H,
-    versioning: BTreeMap<&'g str, Versioning>,
+    versioning: BTreeMap<String, Versioning>,
     told: BTreeSet<ObjectLocation>,
     pub(super) inspected: BTreeMap<ObjectLocation, Inspected>,
     claimed: BTreeMap<ObjectLocation, bool>,
@@ -66,7 +66,7 @@ where
         eyes: Eyes<'g, R, J>,
         survey: &'g mut Survey,
         hand: &'g H,
-        versioning: BTreeMap<&'g str, Versioning>,
+        versioning: BTreeMap<String, Versioning>,
         switches_unread: Option<String>,
     ) -> Self {
         Self {
@@ -268,6 +268,11 @@ where
     async fn look_at(&mut self, notice: &Notice) -> Result<Judged, PortError> {
         let location = &notice.location;
         let plain = self.plain_key(location);
+        // Without it nobody knows what a copy would do. Of a bucket that holds no root it wasn't asked yet.
+        if !self.versioning.contains_key(location.bucket()) {
+            let versioning = self.eyes.reading.versioning(location.bucket()).await?;
+            self.versioning.insert(location.bucket().to_owned(), versioning);
+        }
         let history = self.eyes.history(location).await?;
         let mut cause = cause_of_key(
             &history,
@@ -391,7 +396,7 @@ where
                     .versioning
                     .get(location.bucket())
                     .copied()
-                    .unwrap_or(Versioning::Enabled),
+                    .unwrap_or(Versioning::Suspended),
                 history,
                 candidate: version.map(|version| Candidate {
                     version,
