@@ -23,6 +23,7 @@ use stayput_guard::mandate::Mandate;
 pub(crate) const BUCKET: &str = "flink-lab";
 pub(crate) const ROOT: &str = "2.3.0/events-retained2/";
 pub(crate) const JOB: &str = "2.3.0/events-retained2/2be3cab7043c112ec2d02bfe50f0feb2/";
+pub(crate) const JOB_ID: &str = "2be3cab7043c112ec2d02bfe50f0feb2";
 pub(crate) const SETTLE: Duration = Duration::from_secs(300);
 pub(crate) const MINUTE: Duration = Duration::from_secs(60);
 pub(crate) const HOUR: Duration = Duration::from_secs(3600);
@@ -73,6 +74,22 @@ pub(crate) fn real_metadata(id: u64) -> Vec<u8> {
 /// The same `_metadata` under another checkpoint id: it stands behind magic number and version.
 pub(crate) fn with_id(mut bytes: Vec<u8>, id: u64) -> Vec<u8> {
     bytes[8..16].copy_from_slice(&id.to_be_bytes());
+    bytes
+}
+
+/// The same `_metadata` in the directory of another job: its id has as many digits, so that no length in the file changes.
+pub(crate) fn of_job(mut bytes: Vec<u8>, job: &str) -> Vec<u8> {
+    let old = JOB_ID.as_bytes();
+    assert_eq!(job.len(), old.len());
+    let mut n = 0;
+    while n + old.len() <= bytes.len() {
+        if bytes[n..].starts_with(old) {
+            bytes[n..n + old.len()].copy_from_slice(job.as_bytes());
+            n += old.len();
+        } else {
+            n += 1;
+        }
+    }
     bytes
 }
 
@@ -157,11 +174,7 @@ impl Lab {
     pub(crate) fn named_by(&self, id: u64) -> BTreeSet<String> {
         let location = self.bucket.at(&metadata_key(id));
         let taken = take(&real_metadata(id), &location, &self.mandate.roots).expect("a real snapshot");
-        taken
-            .references
-            .iter()
-            .map(|(l, _)| l.key().to_owned())
-            .collect()
+        taken.references.iter().map(|(l, _)| l.key().to_owned()).collect()
     }
 
     /// The files in `shared/` that chk-8 names.
@@ -228,16 +241,28 @@ impl Lab {
 
     /// A noncurrent rule purges a version; the message that tells of it.
     pub(crate) fn purge(&self, key: &str, version: &VersionId) -> Message {
-        assert!(self.bucket.delete_version(key, version), "{key} has no {version:?}");
+        assert!(
+            self.bucket.delete_version(key, version),
+            "{key} has no {version:?}"
+        );
         let time = self.model.now().midnight();
-        let body = notification("LifecycleExpiration:Delete", "s3.amazonaws.com", key, Some(version), time);
+        let body = notification(
+            "LifecycleExpiration:Delete",
+            "s3.amazonaws.com",
+            key,
+            Some(version),
+            time,
+        );
         message(format!("purge of {key} {version:?}"), &body)
     }
 
     /// Flink completes a checkpoint with the files of chk-8 and private ones of its own; the message that tells of it.
     pub(crate) fn complete(&self, id: u64) -> Message {
         for own in self.own_of_head() {
-            let size = self.bucket.version(&own, &self.newest_data(&own)).and_then(|v| v.object);
+            let size = self
+                .bucket
+                .version(&own, &self.newest_data(&own))
+                .and_then(|v| v.object);
             let size = size.expect("data").content.len();
             let key = own.replace("/chk-8/", &format!("/chk-{id}/"));
             self.bucket.put(&key, Object::new(Content::Zeroes(size)));
@@ -245,6 +270,20 @@ impl Lab {
         let key = metadata_key(id);
         let version = self.bucket.put(&key, with_id(real_metadata(8), id));
         created(&key, &version, self.model.now())
+    }
+
+    /// Another job with the same files in a directory of its own, whose one checkpoint was completed then.
+    pub(crate) fn add_job(&self, job: &str, completed: Timestamp) {
+        for key in self.named_by(8) {
+            let object = self
+                .bucket
+                .version(&key, &self.newest_data(&key))
+                .and_then(|v| v.object);
+            let key = key.replace(JOB_ID, job);
+            self.bucket.put_at(&key, object.expect("data"), completed);
+        }
+        let key = metadata_key(8).replace(JOB_ID, job);
+        self.bucket.put_at(&key, of_job(real_metadata(8), job), completed);
     }
 
     /// The newest data version of a key.
@@ -271,7 +310,9 @@ impl Lab {
     /// The keys that were copied so far, in order; copies that didn't succeed aren't counted.
     pub(crate) fn copied(&self) -> Vec<String> {
         let calls = self.model.calls();
-        let copies = calls.iter().filter(|c| c.operation == "CopyObject" && c.error.is_none());
+        let copies = calls
+            .iter()
+            .filter(|c| c.operation == "CopyObject" && c.error.is_none());
         copies.map(|c| c.key.clone()).collect()
     }
 }

@@ -1,4 +1,12 @@
 //! The stories of the guard, told on the model with checkpoints that real Flink wrote.
 
+mod claimed;
+mod copying;
+mod crash;
+mod delete_order;
 mod lab;
 mod order;
+mod purges;
+mod quiet;
+mod restraint;
+mod sources;

@@ -15,7 +15,11 @@ fn a_bad_night(lab: &Lab) -> Vec<Message> {
     messages.extend(lab.delete_all(Who::Alice, &shared[8..14]));
     messages.extend(lab.delete_all(Who::Nobody, &shared[14..16]));
     lab.model.advance(MINUTE);
-    let mut subsumed: Vec<String> = lab.named_by(7).into_iter().filter(|k| k.contains("/chk-7/")).collect();
+    let mut subsumed: Vec<String> = lab
+        .named_by(7)
+        .into_iter()
+        .filter(|k| k.contains("/chk-7/"))
+        .collect();
     subsumed.push(metadata_key(7));
     messages.extend(lab.delete_all(Who::Flink, subsumed));
     messages
@@ -24,7 +28,9 @@ fn a_bad_night(lab: &Lab) -> Vec<Message> {
 /// What is visible, and how many data versions each key has.
 fn end_of(lab: &Lab) -> BTreeMap<String, (bool, usize)> {
     let keys = lab.all_keys();
-    keys.into_iter().map(|k| (k.clone(), (lab.is_visible(&k), lab.data_versions(&k)))).collect()
+    keys.into_iter()
+        .map(|k| (k.clone(), (lab.is_visible(&k), lab.data_versions(&k))))
+        .collect()
 }
 
 /// The verdict that each key ended with: what was restored once stays said so when a duplicate finds it visible.
@@ -106,7 +112,10 @@ async fn an_event_that_comes_a_day_late_is_judged_by_what_was_true_then() {
     lab.model.advance(crate::lab::DAY);
     let mut guard = lab.guard();
     let report = guard.handle(&messages).await;
-    let restored = outcomes(&report).iter().filter(|(_, w)| w.starts_with("restore")).count();
+    let restored = outcomes(&report)
+        .iter()
+        .filter(|(_, w)| w.starts_with("restore"))
+        .count();
     assert_eq!(restored, NAMED_BY_HEAD - 4, "{:?}", outcomes(&report));
     guard.handle(&[completed]).await;
     guard.handle(&subsumed).await;
@@ -117,9 +126,16 @@ async fn an_event_that_comes_a_day_late_is_judged_by_what_was_true_then() {
 async fn a_message_of_an_object_that_was_written_anew_since_changes_nothing() {
     let lab = Lab::new();
     let key = lab.shared_of_head()[0].clone();
-    let size = lab.bucket.current(&key).and_then(|v| v.object).expect("there").content.len();
+    let size = lab
+        .bucket
+        .current(&key)
+        .and_then(|v| v.object)
+        .expect("there")
+        .content
+        .len();
     let deleted = lab.delete(Who::Alice, &key);
-    lab.bucket.put(&key, s3_model::Object::new(s3_model::Content::Zeroes(size)));
+    lab.bucket
+        .put(&key, s3_model::Object::new(s3_model::Content::Zeroes(size)));
     lab.model.advance(SETTLE);
     let report = lab.guard().handle(&[deleted]).await;
     assert_eq!(outcomes(&report), [(key, "leave: visible".to_owned())]);
@@ -127,5 +143,9 @@ async fn a_message_of_an_object_that_was_written_anew_since_changes_nothing() {
 }
 
 pub(crate) fn mutating(model: &Model) -> usize {
-    model.calls().iter().filter(|c| c.operation == "CopyObject").count()
+    model
+        .calls()
+        .iter()
+        .filter(|c| c.operation == "CopyObject")
+        .count()
 }

@@ -1,0 +1,113 @@
+//! What a noncurrent rule purges: thousands of messages that mean nothing, and the one that means a loss.
+
+use stayput_core::report::finding::FindingCode;
+use stayput_core::verdict::Outcome;
+use stayput_guard::batch::Answer;
+
+use crate::lab::{JOB, Lab, SETTLE, Who, outcome_on, outcomes, word};
+
+#[tokio::test]
+async fn purges_of_what_nobody_needs_are_left_without_a_request_for_any_key() {
+    let lab = Lab::new();
+    let mut messages = Vec::new();
+    for n in 0..500 {
+        let key = format!("{JOB}shared/aaaaaaaa-0000-4000-8000-{n:012}");
+        let old = lab.bucket.put(&key, b"subsumed long ago");
+        let marker = lab.bucket.delete(&key).expect("versioned");
+        messages.push(lab.purge(&key, &old));
+        messages.push(lab.purge(&key, &marker));
+    }
+    // Of what only a spare names, too.
+    let spare = lab.named_by_spare_only();
+    let old = lab.newest_data(&spare);
+    lab.bucket.delete(&spare);
+    messages.push(lab.purge(&spare, &old));
+    let report = lab.guard().handle(&messages).await;
+    assert_eq!(report.summary.left.get("not referenced").copied(), Some(500));
+    assert_eq!(word(outcome_on(&report, &spare)), "leave: spare");
+    assert!(report.answers.iter().all(|(_, a)| *a == Answer::Done));
+    assert!(report.findings.is_empty(), "{:?}", report.findings);
+    let of_keys: Vec<_> = lab
+        .model
+        .calls()
+        .into_iter()
+        .filter(|c| c.key.contains("/shared/"))
+        .collect();
+    assert_eq!(of_keys, []);
+}
+
+#[tokio::test]
+async fn a_purge_below_a_visible_object_is_left() {
+    let lab = Lab::new();
+    let key = lab.shared_of_head()[0].clone();
+    let old = lab.newest_data(&key);
+    let size = lab
+        .bucket
+        .current(&key)
+        .and_then(|v| v.object)
+        .expect("data")
+        .content
+        .len();
+    lab.bucket
+        .put(&key, s3_model::Object::new(s3_model::Content::Zeroes(size)));
+    let report = lab.guard().handle(&[lab.purge(&key, &old)]).await;
+    assert!(
+        matches!(outcome_on(&report, &key), Outcome::Leave(_)),
+        "{:?}",
+        outcomes(&report)
+    );
+    assert_eq!(lab.copied(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn the_purge_of_the_last_version_of_a_needed_object_is_a_loss_told_once_per_snapshot() {
+    let lab = Lab::new();
+    let shared = lab.shared_of_head();
+    let mut messages = Vec::new();
+    for key in &shared[..5] {
+        let old = lab.newest_data(key);
+        lab.delete(Who::Rule, key);
+        messages.push(lab.purge(key, &old));
+    }
+    let report = lab.guard().handle(&messages).await;
+    for key in &shared[..5] {
+        assert_eq!(
+            *outcome_on(&report, key),
+            Outcome::Lost(FindingCode::PurgedVersion),
+            "{key}"
+        );
+    }
+    let lost: Vec<_> = report
+        .findings
+        .iter()
+        .filter(|f| f.code == FindingCode::PurgedVersion)
+        .collect();
+    assert_eq!(lost.len(), 1);
+    assert_eq!(lost[0].objects, 5);
+    assert!(lost[0].about.ends_with("chk-8/_metadata"), "{}", lost[0].about);
+}
+
+#[tokio::test]
+async fn the_purge_of_one_version_while_another_that_fits_is_left_is_no_loss() {
+    let lab = Lab::new();
+    let key = lab.shared_of_head()[0].clone();
+    let first = lab.newest_data(&key);
+    let size = lab
+        .bucket
+        .current(&key)
+        .and_then(|v| v.object)
+        .expect("data")
+        .content
+        .len();
+    let second = lab
+        .bucket
+        .put(&key, s3_model::Object::new(s3_model::Content::Zeroes(size)));
+    let deleted = lab.delete(Who::Alice, &key);
+    let purged = lab.purge(&key, &first);
+    lab.model.advance(SETTLE);
+    let report = lab.guard().handle(&[purged, deleted]).await;
+    let Outcome::Restore(permit) = outcome_on(&report, &key) else {
+        panic!("{:?}", outcomes(&report))
+    };
+    assert_eq!(permit.source().version, second);
+}
