@@ -1,0 +1,103 @@
+//! The core compiled to WebAssembly gives the same text as the native one, byte for byte.
+//!
+//! Needs Node.js and the generated package: `cargo run -p xtask-wasm-bindgen -- check` builds it and runs this.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// At least so many cases lie in `tests/corpus`.
+const CASES: usize = 55;
+
+fn corpus() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/corpus")
+}
+
+/// The `_metadata` of every case, in order.
+fn cases() -> Vec<PathBuf> {
+    let folders = std::fs::read_dir(corpus()).unwrap();
+    let mut cases: Vec<PathBuf> = folders
+        .map(|entry| entry.unwrap().path().join("_metadata"))
+        .filter(|file| file.is_file())
+        .collect();
+    cases.sort();
+    assert!(cases.len() >= CASES, "only {} cases in tests/corpus", cases.len());
+    cases
+}
+
+/// What Flink was told to load.
+fn pointer(metadata: &Path) -> String {
+    let toml = std::fs::read_to_string(metadata.with_file_name("case.toml")).unwrap();
+    let value = toml
+        .lines()
+        .find_map(|line| line.strip_prefix("external_pointer = \""))
+        .unwrap_or_else(|| panic!("{} has no external_pointer", metadata.display()));
+    value.trim_end_matches('"').to_owned()
+}
+
+/// One question as a line for the script: the file, how much of it, the byte to flip, the place, and the native answer.
+fn question(file: &Path, length: usize, flipped: Option<usize>, at: Option<&str>) -> (String, String) {
+    let mut bytes = std::fs::read(file).unwrap();
+    bytes.truncate(length);
+    if let Some(flipped) = flipped {
+        bytes[flipped] ^= 0xFF;
+    }
+    let native = stayput_core::report::summary::json(&bytes, at);
+    let line =
+        serde_json::json!({ "file": file, "length": length, "flipped": flipped, "at": at, "native": native });
+    (line.to_string(), native)
+}
+
+#[test]
+fn every_case_whole_cut_and_changed_reads_the_same_in_webassembly() {
+    let package = std::env::var_os("STAYPUT_WASM_PACKAGE").map_or_else(
+        || Path::new(env!("CARGO_TARGET_TMPDIR")).join("../wasm-package/nodejs"),
+        PathBuf::from,
+    );
+    assert!(
+        package.join("stayput_wasm.js").is_file(),
+        "{} holds no package: run `cargo run -p xtask-wasm-bindgen -- check`, which builds it first",
+        package.display()
+    );
+    let mut questions = String::new();
+    let (mut asked, mut whole, mut damaged, mut refused) = (0, 0, 0, 0);
+    for file in cases() {
+        let at = pointer(&file);
+        let length = std::fs::read(&file).unwrap().len();
+        let mut variants = vec![
+            (length, None, Some(at.as_str())),
+            (length, None, None),
+            (length, None, Some("s3:")),
+        ];
+        // Cut at every tenth of the file, and one byte changed at each.
+        for tenth in 0..10 {
+            let somewhere = length * tenth / 10;
+            variants.push((somewhere, None, Some(at.as_str())));
+            variants.push((length, Some(somewhere), Some(at.as_str())));
+        }
+        for (length, flipped, at) in variants {
+            let (line, native) = question(&file, length, flipped, at);
+            writeln!(questions, "{line}").unwrap();
+            asked += 1;
+            whole += usize::from(native.starts_with("{\"reading\":\"whole\""));
+            damaged += usize::from(native.starts_with("{\"reading\":\"damaged\""));
+            refused += usize::from(native.starts_with("{\"reading\":\"refused\""));
+        }
+    }
+    assert_eq!(asked, whole + damaged + refused);
+    assert!(whole >= 2 * CASES && damaged >= 10 * CASES && refused >= CASES);
+    let list = Path::new(env!("CARGO_TARGET_TMPDIR")).join("questions.jsonl");
+    std::fs::write(&list, questions).unwrap();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/same_answer.mjs");
+    let node = Command::new("node").arg(script).arg(&package).arg(&list).output();
+    let output = node
+        .unwrap_or_else(|e| panic!("Node.js can't be started ({e}): install it and put node on the PATH"));
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success(),
+        "{said}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert_eq!(said.trim(), format!("{asked} answers are the same"));
+    println!("{asked} answers: {whole} whole, {damaged} damaged, {refused} refused");
+}

@@ -1,0 +1,124 @@
+//! Builds the core for WebAssembly and the JavaScript around it, and checks that it answers as the native one.
+//!
+//! A package of its own, so that nobody else pays for building the generator.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use wasm_bindgen_cli_support::Bindgen;
+
+const USAGE: &str = "usage: cargo run -p xtask-wasm-bindgen -- build|check
+  build  <target>/wasm-package/web (browsers) and <target>/wasm-package/nodejs
+  check  the same, then compares the answers of the WebAssembly and the native core under Node.js";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match arguments.as_slice() {
+        ["build"] => build().map(|_| ()),
+        ["check"] => build().and_then(|package| check(&package)),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask-wasm-bindgen: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Builds both packages and gives their folder.
+fn build() -> Result<PathBuf, String> {
+    let target = target_directory();
+    cargo(&[
+        "build",
+        "--package",
+        "stayput-wasm",
+        "--profile",
+        "wasm",
+        "--target",
+        "wasm32-unknown-unknown",
+    ])
+    .map_err(|e| format!("{e}. If the target is missing: rustup target add wasm32-unknown-unknown"))?;
+    let module = target.join("wasm32-unknown-unknown/wasm/stayput_wasm.wasm");
+    let package = target.join("wasm-package");
+    // Both come from one module; glue and module of different runs don't fit together.
+    for (name, for_browsers) in [("web", true), ("nodejs", false)] {
+        let folder = package.join(name);
+        generate(&module, &folder, for_browsers).map_err(|e| format!("{}: {e:#}", folder.display()))?;
+        let file = folder.join("stayput_wasm_bg.wasm");
+        let bytes = std::fs::metadata(&file)
+            .map_err(|e| format!("{}: {e}", file.display()))?
+            .len();
+        println!("{}: {bytes} bytes", file.display());
+    }
+    Ok(package)
+}
+
+fn generate(module: &Path, folder: &Path, for_browsers: bool) -> Result<(), Box<dyn std::error::Error>> {
+    let mut bindgen = Bindgen::new();
+    if for_browsers {
+        bindgen.web(true)?;
+    } else {
+        bindgen.nodejs(true)?;
+    }
+    bindgen.input_path(module).typescript(true).generate(folder)?;
+    Ok(())
+}
+
+fn check(package: &Path) -> Result<(), String> {
+    let mut command = command();
+    command
+        .args([
+            "test",
+            "--package",
+            "stayput-wasm",
+            "--features",
+            "with-node",
+            "--test",
+            "same_answer",
+        ])
+        .env("STAYPUT_WASM_PACKAGE", package.join("nodejs"));
+    run(command)
+}
+
+fn cargo(arguments: &[&str]) -> Result<(), String> {
+    let mut command = command();
+    command.args(arguments);
+    run(command)
+}
+
+fn command() -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(workspace());
+    command
+}
+
+fn run(mut command: Command) -> Result<(), String> {
+    let shown = format!("{command:?}");
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{shown} ended with {status}")),
+        Err(e) => Err(format!("{shown}: {e}")),
+    }
+}
+
+/// The folder of the workspace: two above this package, which cargo names when it runs it.
+fn workspace() -> PathBuf {
+    let here =
+        env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from("xtask/wasm-bindgen"), PathBuf::from);
+    here.ancestors()
+        .nth(2)
+        .map_or_else(|| PathBuf::from("."), Path::to_path_buf)
+}
+
+fn target_directory() -> PathBuf {
+    let named = env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    let directory = named.unwrap_or_else(|| workspace().join("target"));
+    std::path::absolute(&directory).unwrap_or(directory)
+}
