@@ -119,6 +119,15 @@ fn python() -> Result<(), String> {
     }
 }
 
+/// Node.js, which runs the WebAssembly.
+pub(crate) fn node() -> Result<(), String> {
+    if on_path("node") {
+        Ok(())
+    } else {
+        Err("node isn't on PATH: install Node.js 20 or newer".to_owned())
+    }
+}
+
 /// MiniStack, in a virtual environment of its own. Returns its program.
 pub(crate) fn ministack(root: &Path) -> Result<PathBuf, String> {
     let folder = local(root)?.join("venv");

@@ -8,6 +8,7 @@ use crate::print;
 use crate::process::{Variable, cargo, count_tests, quietly, run as run_command, target_directory};
 use crate::provide;
 use crate::steps::Steps;
+use crate::tally::Tally;
 
 /// Whether `STAYPUT_REQUIRE` names a part.
 fn required(part: &str) -> bool {
@@ -59,30 +60,20 @@ pub(crate) fn lint(root: &Path) -> Result<bool, String> {
     Ok(end(&steps))
 }
 
-fn build_wasm(root: &Path) -> Result<(), String> {
+/// Builds the core for WebAssembly and compares its answers with the native one's.
+fn check_wasm(root: &Path) -> Result<Tally, String> {
     provide::rust(root, &[provide::WASM], &[])?;
-    run_command(cargo(root).args([
-        "build",
-        "--profile",
-        "wasm",
-        "--target",
-        provide::WASM,
-        "-p",
-        "stayput-wasm",
-    ]))?;
-    let built = target_directory(root)?
-        .join(provide::WASM)
-        .join("wasm/stayput_wasm.wasm");
-    let bytes = size(&built)?;
-    print::line(&format!("stayput_wasm.wasm: {bytes} bytes"));
-    Ok(())
+    provide::node()?;
+    let mut command = cargo(root);
+    command.args(["run", "--package", "xtask-wasm-bindgen", "--", "check"]);
+    count_tests(&mut command, &provide::local(root)?.join("logs/wasm.log"))
 }
 
 /// The core for WebAssembly.
 pub(crate) fn wasm(root: &Path) -> Result<bool, String> {
-    print::line("building the core for WebAssembly");
+    print::line("building the core for WebAssembly, and comparing its answers with the native core's");
     let mut steps = Steps::default();
-    steps.step("wasm", || build_wasm(root));
+    steps.tests("wasm", || check_wasm(root));
     Ok(end(&steps))
 }
 
@@ -189,7 +180,7 @@ pub(crate) fn test(root: &Path) -> Result<bool, String> {
     let logs = provide::local(root)?.join("logs");
     let mut steps = Steps::default();
     lint_steps(root, &mut steps);
-    steps.check("wasm", || build_wasm(root));
+    steps.tests("wasm", || check_wasm(root));
     let system = System::start(root, &mut steps);
     steps.tests("tests", || {
         let mut command = cargo(root);
