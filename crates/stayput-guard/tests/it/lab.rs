@@ -112,8 +112,8 @@ pub(crate) fn mandate() -> Mandate {
         catalogue_max_age: SETTLE,
         max_metadata_bytes: 1 << 24,
         protect_since: None,
-        copies_per_call: 10_000,
-        bytes_per_call: 1 << 40,
+        objects_per_day: 10_000,
+        bytes_per_day: 1 << 40,
     }
 }
 
