@@ -8,6 +8,17 @@ use stayput_core::location::Location;
 
 use crate::exit::Exit;
 
+/// Where a checkpoint lies.
+#[derive(Clone, Debug)]
+pub struct At {
+    /// As it was written: Flink keeps the scheme, `s3a` or `s3`.
+    pub text: String,
+    /// The place that it means.
+    pub location: Location,
+    /// Nobody said so: the checkpoint is taken to lie where its file was found.
+    pub guessed: bool,
+}
+
 /// The bytes of one `_metadata`.
 #[derive(Debug)]
 pub struct Input {
@@ -16,7 +27,7 @@ pub struct Input {
     /// All bytes.
     pub bytes: Vec<u8>,
     /// The directory that holds it: what the caller said, else where the file lies on this machine. `None` for standard input.
-    pub at: Option<Location>,
+    pub at: Option<At>,
 }
 
 /// Why a file could not be read.
@@ -73,12 +84,19 @@ impl InputError {
 ///
 /// # Errors
 /// It is no location.
-pub fn location(text: &str) -> Result<Location, String> {
-    Location::parse_flink_path(text).map_err(|e| e.to_string())
+pub fn place(text: &str) -> Result<At, String> {
+    match Location::parse_flink_path(text) {
+        Ok(location) => Ok(At {
+            text: text.to_owned(),
+            location,
+            guessed: false,
+        }),
+        Err(e) => Err(e.to_string()),
+    }
 }
 
 /// `--at` can tell the place of one file only.
-pub(crate) fn one_place_for_one_file(at: Option<&Location>, files: usize) -> Option<Exit> {
+pub(crate) fn one_place_for_one_file(at: Option<&At>, files: usize) -> Option<Exit> {
     (at.is_some() && files > 1).then(|| {
         eprintln!("stayput: --at says where one checkpoint lies, but {files} files are given: call it for each of them");
         Exit::Usage
@@ -89,7 +107,7 @@ pub(crate) fn one_place_for_one_file(at: Option<&Location>, files: usize) -> Opt
 ///
 /// # Errors
 /// The file can't be read. The text of the error names it.
-pub fn read(file: &Path, at: Option<&Location>) -> Result<Input, InputError> {
+pub fn read(file: &Path, at: Option<&At>) -> Result<Input, InputError> {
     let name = file.display().to_string();
     if file.as_os_str() == "-" {
         let mut bytes = Vec::new();
@@ -131,12 +149,16 @@ pub fn read(file: &Path, at: Option<&Location>) -> Result<Input, InputError> {
     })
 }
 
-fn on_this_machine(directory: PathBuf) -> Option<Location> {
+fn on_this_machine(directory: PathBuf) -> Option<At> {
     let directory = if directory.as_os_str().is_empty() {
         PathBuf::from(".")
     } else {
         directory
     };
     let absolute = std::path::absolute(directory).ok()?;
-    Location::parse_flink_path(&format!("file:{}", absolute.to_str()?)).ok()
+    let place = place(&format!("file:{}", absolute.to_str()?)).ok()?;
+    Some(At {
+        guessed: true,
+        ..place
+    })
 }

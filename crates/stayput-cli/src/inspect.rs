@@ -6,12 +6,11 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use flink_checkpoint::{Index, Limits};
 use serde::Serialize;
-use stayput_core::location::Location;
 use stayput_core::oracle;
 use stayput_core::report::summary::{self, FORM, Reading};
 
 use crate::exit::Exit;
-use crate::input::{self, Input, InputError};
+use crate::input::{self, At, Input, InputError};
 use crate::terminal::{Shown, ShownJson};
 
 mod text;
@@ -24,8 +23,8 @@ pub struct Arguments {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Where the checkpoint lies, if not where the file was found: s3://bucket/…/chk-8. Relative paths are resolved against it
-    #[arg(long, value_name = "URI", value_parser = input::location)]
-    at: Option<Location>,
+    #[arg(long, value_name = "URI", value_parser = input::place)]
+    at: Option<At>,
     /// The form of the answer
     #[arg(long, value_enum, default_value_t)]
     output: Output,
@@ -72,7 +71,7 @@ fn show(input: &Input, output: Output, out: &mut dyn Write) -> io::Result<Exit> 
     if output == Output::Oracle {
         return show_oracle(input, out);
     }
-    let reading = summary::read_at(&input.bytes, input.at.as_ref());
+    let reading = summary::read_at(&input.bytes, input.at.as_ref().map(|at| &at.location));
     let exit = match reading {
         Reading::Whole(_) => Exit::Fine,
         Reading::Damaged(_) | Reading::Refused { .. } => Exit::CantTell,
@@ -85,16 +84,18 @@ fn show(input: &Input, output: Output, out: &mut dyn Write) -> io::Result<Exit> 
             },
             out,
         )?,
-        Output::Text | Output::Oracle => text::write(&input.name, &reading, out)?,
+        Output::Text | Output::Oracle => text::write(
+            &input.name,
+            &reading,
+            input.at.as_ref().is_some_and(|at| at.guessed),
+            out,
+        )?,
     }
     Ok(exit)
 }
 
 fn show_oracle(input: &Input, out: &mut dyn Write) -> io::Result<Exit> {
-    let pointer = input
-        .at
-        .as_ref()
-        .map_or_else(|| ".".to_owned(), ToString::to_string);
+    let pointer = input.at.as_ref().map_or(".", |at| at.text.as_str());
     let limits = Limits::default();
     let index = match Index::build(&input.bytes, &limits) {
         Ok(index) => index,
@@ -105,7 +106,7 @@ fn show_oracle(input: &Input, out: &mut dyn Write) -> io::Result<Exit> {
     };
     match index.view(&input.bytes) {
         Ok(snapshot) => {
-            write_json(&oracle::document(snapshot, &pointer), out)?;
+            write_json(&oracle::document(snapshot, pointer), out)?;
             Ok(Exit::Fine)
         }
         Err(error) => {

@@ -14,7 +14,7 @@ use stayput_core::location::Location;
 use stayput_core::report::summary::{Collector, Objects};
 
 use crate::exit::Exit;
-use crate::input::{self, Input};
+use crate::input::{self, At, Input};
 use crate::terminal::{Shown, ShownJson};
 
 /// What `refs` is given.
@@ -25,8 +25,8 @@ pub struct Arguments {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Where the checkpoint lies, if not where the file was found: s3://bucket/…/chk-8. Relative paths are resolved against it
-    #[arg(long, value_name = "URI", value_parser = input::location)]
-    at: Option<Location>,
+    #[arg(long, value_name = "URI", value_parser = input::place)]
+    at: Option<At>,
     /// The form of the answer. Text: length asked for, role, operator id, subtask, path, separated by tabs, in the order of the file
     #[arg(long, value_enum, default_value_t)]
     output: Output,
@@ -80,7 +80,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> io::Result<Exit> {
 fn list(input: &Input, output: Output, several: bool, out: &mut dyn Write) -> io::Result<Exit> {
     let mut listing = Listing {
         name: several.then_some(input.name.as_str()),
-        directory: input.at.as_ref().map(ToString::to_string),
+        directory: input.at.as_ref().map(|at| at.location.to_string()),
         output,
         operator: None,
         handles: 0,
@@ -283,7 +283,7 @@ fn count(input: &Input, output: Output, several: bool, out: &mut dyn Write) -> i
             ControlFlow::Continue(())
         }
     }
-    let mut counting = Count(Collector::new(input.at.as_ref()));
+    let mut counting = Count(Collector::new(input.at.as_ref().map(|at| &at.location)));
     let read = flink_checkpoint::visit(&input.bytes, &Limits::default(), &mut counting);
     let objects = counting.0.finish();
     match output {

@@ -12,16 +12,16 @@ use crate::terminal::Shown;
 /// How many directories that are named as a whole are shown.
 const NAMED: usize = 3;
 
-/// Writes what came of reading one file.
-pub(super) fn write(name: &str, reading: &Reading, out: &mut dyn Write) -> io::Result<()> {
+/// Writes what came of reading one file. `guessed`: nobody said where the checkpoint lies, it is taken to lie where the file was found.
+pub(super) fn write(name: &str, reading: &Reading, guessed: bool, out: &mut dyn Write) -> io::Result<()> {
     match reading {
-        Reading::Whole(summary) => whole(name, summary, out),
-        Reading::Damaged(damage) => damaged(name, damage, out),
+        Reading::Whole(summary) => whole(name, summary, guessed, out),
+        Reading::Damaged(damage) => damaged(name, damage, guessed, out),
         Reading::Refused { message, .. } => writeln!(out, "{}: {}", Shown(name), Shown(message)),
     }
 }
 
-fn whole(name: &str, summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
+fn whole(name: &str, summary: &Summary, guessed: bool, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", Shown(name))?;
     let what = match summary.kind {
         Some(Kind { savepoint: true, .. }) => "savepoint",
@@ -79,7 +79,7 @@ fn whole(name: &str, summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
             Count(total.objects, "object", "objects")
         ),
     )?;
-    objects(&summary.objects, out)?;
+    objects(&summary.objects, guessed, out)?;
     let answer = if summary.relocatable.answer { "yes" } else { "no" };
     line(
         out,
@@ -140,7 +140,7 @@ fn properties_text(properties: &Properties) -> String {
     text
 }
 
-fn objects(objects: &Objects, out: &mut dyn Write) -> io::Result<()> {
+fn objects(objects: &Objects, guessed: bool, out: &mut dyn Write) -> io::Result<()> {
     let mut places = Table::new(&[1, 2]);
     for lying in &objects.by_place {
         places.row([
@@ -161,7 +161,7 @@ fn objects(objects: &Objects, out: &mut dyn Write) -> io::Result<()> {
             ),
         )?;
     }
-    if objects.looks_copied {
+    if objects.none_at_home && guessed {
         line(
             out,
             "note",
@@ -319,7 +319,7 @@ fn held_text(kind: &str, held: Held) -> String {
     text
 }
 
-fn damaged(name: &str, damage: &Damage, out: &mut dyn Write) -> io::Result<()> {
+fn damaged(name: &str, damage: &Damage, guessed: bool, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", Shown(name))?;
     line(out, "unreadable", format_args!("{}", Shown(&damage.message)))?;
     line(
@@ -351,7 +351,7 @@ fn damaged(name: &str, damage: &Damage, out: &mut dyn Write) -> io::Result<()> {
                     Bytes(read.inlined_bytes),
                 ),
             )?;
-            objects(&read.objects, out)?;
+            objects(&read.objects, guessed, out)?;
         }
         (Some(version), None) => line(out, "read so far", format_args!("format {version}, nothing else"))?,
         (None, _) => line(out, "read so far", format_args!("nothing"))?,

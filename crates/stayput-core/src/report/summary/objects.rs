@@ -125,9 +125,9 @@ pub struct Objects {
     pub named_directory_count: u64,
     /// Paths that can't be the location of any object, such as those with lone surrogates. They count in the total only.
     pub unnameable: u64,
-    /// Nothing that is named by an absolute path lies in the job directory of the snapshot or its own: it was probably copied or moved
-    /// here, and the place given isn't the one that it was written to.
-    pub looks_copied: bool,
+    /// Files are named by absolute paths, and none of them lies in the snapshot's own job directory: it was copied from elsewhere, or the
+    /// job was restored from another one and hasn't added files of its own yet.
+    pub none_at_home: bool,
 }
 
 impl Objects {
@@ -319,7 +319,7 @@ impl<'a> Collector<'a> {
             named_directories: named,
             named_directory_count,
             unnameable: unnameable.objects,
-            looks_copied: home.is_some() && handles.absolute > 0 && !absolute_own,
+            none_at_home: home.is_some() && handles.absolute > 0 && !absolute_own,
         }
     }
 }
