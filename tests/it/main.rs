@@ -1,3 +1,4 @@
 //! One integration binary for the whole system.
 
+mod architecture;
 mod deletions;

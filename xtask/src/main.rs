@@ -16,6 +16,7 @@ cargo xtask NAME
 
   setup        install what the other steps need, and say what
   test         everything that CI runs; the last line counts the tests
+  demo         a deleted object comes back: on this machine, without AWS
   lint         formatting, clippy, documentation
   wasm         the core for WebAssembly
   lambda       the Lambda's bootstrap and its zip
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         }
         ["setup"] => workspace().and_then(|root| tasks::setup(&root)),
         ["test"] => workspace().and_then(|root| tasks::test(&root)),
+        ["demo"] => workspace().and_then(|root| tasks::demo(&root)),
         ["lint"] => workspace().and_then(|root| tasks::lint(&root)),
         ["wasm"] => workspace().and_then(|root| tasks::wasm(&root)),
         ["lambda"] => workspace().and_then(|root| tasks::lambda(&root)),

@@ -196,6 +196,39 @@ pub(crate) fn test(root: &Path) -> Result<bool, String> {
     Ok(steps.well())
 }
 
+/// Shows the main job: a deleted object that a checkpoint still needs comes back.
+pub(crate) fn demo(root: &Path) -> Result<bool, String> {
+    print::line(
+        "the demo needs MiniStack, the Lambda and the stayput command; the first time that takes a few minutes",
+    );
+    let mut steps = Steps::default();
+    let bootstrap = steps.step("build the Lambda", || build_lambda(root));
+    let programs = steps.step("build the command and the demo", || {
+        run_command(cargo(root).args([
+            "build",
+            "--package",
+            "stayput-cli",
+            "--package",
+            "stayput-tests",
+            "--bins",
+        ]))?;
+        Ok(target_directory(root)?.join("debug"))
+    });
+    let server = steps.step("start MiniStack", || start_ministack(root));
+    let (Some(bootstrap), Some(programs), Some(server)) = (bootstrap, programs, server) else {
+        return Ok(end(&steps));
+    };
+    steps.step("demo", || {
+        let mut demo = Command::new(programs.join("stayput-demo"));
+        demo.env("STAYPUT_MINISTACK", server.url())
+            .env("STAYPUT_BOOTSTRAP", &bootstrap)
+            .env("STAYPUT_COMMAND", programs.join("stayput"));
+        run_command(&mut demo)
+    });
+    drop(server);
+    Ok(end(&steps))
+}
+
 /// Runs a command with the servers up.
 pub(crate) fn run(root: &Path, program: &str, arguments: &[&str]) -> Result<bool, String> {
     let mut steps = Steps::default();
