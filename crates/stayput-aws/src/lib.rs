@@ -1,1 +1,24 @@
-//! The ports of Stayput on the AWS SDK.
+//! The ports of Stayput on the AWS SDK. No other crate knows the SDK.
+//!
+//! | port | here |
+//! | --- | --- |
+//! | [`Reading`](stayput_guard::port::Reading) | [`Bucket reading`](s3::S3): every page is read, or the call fails |
+//! | [`CopyIfAbsent`](stayput_guard::port::CopyIfAbsent) | [`copies::Copies`] |
+//! | [`Journal`](stayput_guard::port::Journal) | [`journal::S3Journal`] |
+//! | [`Clock`](stayput_guard::port::Clock) | [`clock::SystemClock`] |
+//!
+//! Nothing here deletes: the crate makes no request that removes or hides an object.
+#![warn(missing_docs)]
+
+mod body;
+pub mod clock;
+pub mod connection;
+pub mod copies;
+mod failure;
+pub mod journal;
+mod lifecycle;
+mod pacer;
+mod page_order;
+mod paging;
+mod probe;
+pub mod s3;

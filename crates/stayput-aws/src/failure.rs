@@ -1,0 +1,206 @@
+//! Errors of the SDK as the use cases know them.
+
+use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
+use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
+use stayput_guard::port::{PortError, PortErrorKind};
+
+/// Names the operation and its subject in an error.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Call<'a> {
+    pub(crate) operation: &'static str,
+    pub(crate) bucket: &'a str,
+    pub(crate) key: &'a str,
+}
+
+impl<'a> Call<'a> {
+    pub(crate) fn on(operation: &'static str, bucket: &'a str, key: &'a str) -> Self {
+        Self {
+            operation,
+            bucket,
+            key,
+        }
+    }
+
+    pub(crate) fn error(self, kind: PortErrorKind) -> PortError {
+        PortError::new(kind, self.operation, format!("s3://{}/{}", self.bucket, self.key))
+    }
+
+    /// An answer that breaks S3's rules. The next one may be better.
+    pub(crate) fn nonsense(self, what: impl Into<String>) -> PortError {
+        self.error(PortErrorKind::Transient).because(what)
+    }
+
+    pub(crate) fn failed<E>(self, error: &SdkError<E, HttpResponse>) -> PortError
+    where
+        E: ProvideErrorMetadata + std::error::Error + 'static,
+    {
+        let kind = match error {
+            // Nothing was sent: the arguments can't be made into a request.
+            SdkError::ConstructionFailure(_) => PortErrorKind::Unsupported,
+            SdkError::ServiceError(service) => {
+                let response = service.raw();
+                let said = Said {
+                    status: response.status().as_u16(),
+                    code: error.code(),
+                    message: error.message(),
+                    is_marker: response.headers().get("x-amz-delete-marker") == Some("true"),
+                    is_head: self.operation == "HeadObject",
+                };
+                said.kind()
+            }
+            // Time-outs, broken connections, answers that are no answers; credentials that couldn't be fetched.
+            _ => PortErrorKind::Transient,
+        };
+        let detail = match (error.code(), error.message()) {
+            (Some(code), Some(message)) => format!("{code}: {message}"),
+            (Some(code), None) => code.to_owned(),
+            (None, _) => match error.raw_response() {
+                Some(response) if error.as_service_error().is_some() => {
+                    format!("status {}", response.status().as_u16())
+                }
+                _ => aws_sdk_s3::error::DisplayErrorContext(error).to_string(),
+            },
+        };
+        self.error(kind).because(detail)
+    }
+}
+
+/// What an error answer says.
+#[derive(Clone, Copy, Debug)]
+struct Said<'a> {
+    status: u16,
+    code: Option<&'a str>,
+    message: Option<&'a str>,
+    is_marker: bool,
+    is_head: bool,
+}
+
+impl Said<'_> {
+    /// The code counts before the status: an error may come inside a 200 answer.
+    fn kind(self) -> PortErrorKind {
+        let message = self.message.unwrap_or_default();
+        match self.code.unwrap_or_default() {
+            "NoSuchKey" | "NoSuchVersion" | "NoSuchBucket" | "NotFound" => return PortErrorKind::NotFound,
+            // GET or HEAD of a marker by its id.
+            "MethodNotAllowed" if self.is_marker => return PortErrorKind::NotFound,
+            "InvalidArgument" if message.contains("version id") => return PortErrorKind::NotFound,
+            "InvalidObjectState" => return PortErrorKind::Archived,
+            "SlowDown"
+            | "ServiceUnavailable"
+            | "RequestLimitExceeded"
+            | "TooManyRequests"
+            | "Throttling"
+            | "ThrottlingException"
+            | "Busy" => return PortErrorKind::Throttled,
+            "ConditionalRequestConflict" | "OperationAborted" => return PortErrorKind::Conflict,
+            "PreconditionFailed" => return PortErrorKind::Precondition,
+            "NotImplemented" => return PortErrorKind::Unsupported,
+            "InternalError"
+            | "RequestTimeout"
+            | "RequestTimeTooSkewed"
+            | "ExpiredToken"
+            | "TokenRefreshRequired" => {
+                return PortErrorKind::Transient;
+            }
+            code if code.starts_with("KMS.") => {
+                return if code.contains("Throttling") {
+                    PortErrorKind::Throttled
+                } else {
+                    PortErrorKind::Unreadable
+                };
+            }
+            // SSE-C: the customer's key is asked for.
+            "InvalidRequest" if message.contains("Server Side Encryption") => {
+                return PortErrorKind::Unreadable;
+            }
+            _ => {}
+        }
+        match self.status {
+            404 => PortErrorKind::NotFound,
+            405 if self.is_marker => PortErrorKind::NotFound,
+            401 | 403 => PortErrorKind::Denied,
+            409 => PortErrorKind::Conflict,
+            412 => PortErrorKind::Precondition,
+            429 | 503 => PortErrorKind::Throttled,
+            501 | 405 => PortErrorKind::Unsupported,
+            408 | 500..=599 | 200 => PortErrorKind::Transient,
+            // An answer to HEAD has no body to say why; a key of the customer is what asks for more headers.
+            400 if self.is_head => PortErrorKind::Unreadable,
+            _ => PortErrorKind::Unsupported,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(status: u16, code: Option<&str>, message: Option<&str>) -> PortErrorKind {
+        Said {
+            status,
+            code,
+            message,
+            is_marker: false,
+            is_head: false,
+        }
+        .kind()
+    }
+
+    #[test]
+    fn what_servers_say_is_told_apart_as_decisions_need_it() {
+        use PortErrorKind::{
+            Archived, Conflict, Denied, NotFound, Precondition, Throttled, Transient, Unreadable, Unsupported,
+        };
+        let cases = [
+            (404, Some("NoSuchKey"), NotFound),
+            (404, Some("NoSuchVersion"), NotFound),
+            (404, Some("NoSuchBucket"), NotFound),
+            (404, None, NotFound),
+            (403, Some("AccessDenied"), Denied),
+            (403, None, Denied),
+            (403, Some("InvalidObjectState"), Archived),
+            (403, Some("RequestTimeTooSkewed"), Transient),
+            (400, Some("ExpiredToken"), Transient),
+            (400, Some("KMS.DisabledException"), Unreadable),
+            (400, Some("KMS.ThrottlingException"), Throttled),
+            (503, Some("SlowDown"), Throttled),
+            (503, None, Throttled),
+            (429, None, Throttled),
+            (409, Some("ConditionalRequestConflict"), Conflict),
+            (412, Some("PreconditionFailed"), Precondition),
+            (501, Some("NotImplemented"), Unsupported),
+            (405, Some("MethodNotAllowed"), Unsupported),
+            (500, Some("InternalError"), Transient),
+            (502, None, Transient),
+            // Inside a 200 answer to CopyObject.
+            (200, Some("InternalError"), Transient),
+            (200, Some("SlowDown"), Throttled),
+        ];
+        for (status, code, kind) in cases {
+            assert_eq!(said(status, code, None), kind, "{status} {code:?}");
+        }
+    }
+
+    #[test]
+    fn objects_with_a_customers_key_are_unreadable_and_markers_by_id_arent_there() {
+        let asked = "The object was stored using a form of Server Side Encryption. The correct parameters must be provided";
+        assert_eq!(
+            said(400, Some("InvalidRequest"), Some(asked)),
+            PortErrorKind::Unreadable
+        );
+        let of_a_marker = Said {
+            status: 405,
+            code: None,
+            message: None,
+            is_marker: true,
+            is_head: true,
+        };
+        assert_eq!(of_a_marker.kind(), PortErrorKind::NotFound);
+        let head = Said {
+            status: 400,
+            is_marker: false,
+            ..of_a_marker
+        };
+        assert_eq!(head.kind(), PortErrorKind::Unreadable);
+    }
+}
