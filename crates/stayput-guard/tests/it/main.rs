@@ -2,6 +2,7 @@
 
 mod claimed;
 mod copying;
+mod cost;
 mod crash;
 mod delete_order;
 mod journal;
