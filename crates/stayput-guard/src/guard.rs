@@ -106,6 +106,13 @@ where
         }
     }
 
+    /// Names this process among others under the same control prefix, so that their budgets add up.
+    #[must_use]
+    pub fn of_instance(mut self, name: &str) -> Self {
+        self.memory = self.memory.of_instance(name);
+        self
+    }
+
     /// What this guard remembers between calls.
     pub fn memory(&self) -> &Memory<J> {
         &self.memory
@@ -163,7 +170,11 @@ where
             rules: &rules,
             now,
         };
-        let named = name_what_is_told(&eyes, &notices, written, &mut failed).await;
+        let mut named = name_what_is_told(&eyes, &notices, written, &mut failed).await;
+        match eyes.memory.hidden().await {
+            Ok(hidden) => named.hidden = hidden,
+            Err(e) => failed.push(e.to_string()),
+        }
         survey.refresh(&eyes, &named).await;
         survey.failed.extend(failed);
 

@@ -22,10 +22,10 @@ pub struct Mandate {
     pub max_metadata_bytes: u64,
     /// The day of installation: older markers are history. `None`: everything counts.
     pub protect_since: Option<Timestamp>,
-    /// At most so many objects are copied in one call.
-    pub copies_per_call: u64,
-    /// At most so many bytes are copied in one call.
-    pub bytes_per_call: u64,
+    /// At most so many objects are copied on one day (UTC), by all instances under one control prefix; without one, in one call.
+    pub objects_per_day: u64,
+    /// At most so many bytes, likewise.
+    pub bytes_per_day: u64,
 }
 
 impl Mandate {

@@ -9,8 +9,11 @@
 //! | `claimed/<hash>` | a snapshot that was claimed stays claimed |
 //! | `left-to-flink/<hash>` | a verdict left a snapshot's loss to Flink |
 //! | `put-back/<hash>` | a directory that was put back after a principal had deleted it as a whole |
+//! | `spent/<day>/<instance>` | what one process copied on one day |
 //! | `finding/<hash>` | when a finding was sent, and over how many objects |
 //! | `orphans/*` | keys that `orphans` hid |
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -31,6 +34,8 @@ const FINDING_AGAIN_AFTER: std::time::Duration = std::time::Duration::from_secs(
 #[derive(Clone, Debug)]
 pub struct Memory<J> {
     journal: Option<J>,
+    /// Tells this process from others that count under the same control prefix.
+    instance: String,
 }
 
 /// What persons switched.
@@ -98,6 +103,30 @@ pub struct OrphansManifest {
     pub keys: Vec<String>,
 }
 
+/// What the journal says of hidden `_metadata`, by job directory.
+#[derive(Clone, Debug, Default)]
+pub struct HiddenIds(BTreeMap<String, u64>);
+
+impl HiddenIds {
+    /// The highest id in this directory.
+    pub fn highest(&self, job: &JobDirectory) -> Option<u64> {
+        self.0.get(&job_hash(job)).copied()
+    }
+}
+
+/// What was copied on one day.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spent {
+    /// Objects.
+    pub objects: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+fn job_hash(job: &JobDirectory) -> String {
+    hash(&[&job.bucket, &job.prefix])
+}
+
 fn hash(parts: &[&str]) -> String {
     let mut hasher = Sha256::new();
     for part in parts {
@@ -118,7 +147,18 @@ fn hash(parts: &[&str]) -> String {
 impl<J: Journal> Memory<J> {
     /// Over a journal, or over none.
     pub fn new(journal: Option<J>) -> Self {
-        Self { journal }
+        Self {
+            journal,
+            instance: hash(&["the only one"]),
+        }
+    }
+
+    /// As one of several processes under the same control prefix: each needs a name of its own, so that none overwrites
+    /// what another has counted.
+    #[must_use]
+    pub fn of_instance(mut self, name: &str) -> Self {
+        self.instance = hash(&[name]);
+        self
     }
 
     /// Whether anything is remembered at all.
@@ -202,7 +242,7 @@ impl<J: Journal> Memory<J> {
     }
 
     fn hidden_prefix(job: &JobDirectory) -> String {
-        format!("hidden/{}/", hash(&[&job.bucket, &job.prefix]))
+        format!("hidden/{}/", job_hash(job))
     }
 
     /// Remembers who hid a `_metadata`. Flink and unknown needn't be remembered: missing means them.
@@ -231,14 +271,21 @@ impl<J: Journal> Memory<J> {
         self.write(&name, &document).await
     }
 
-    /// The highest checkpoint id of this directory whose `_metadata` somebody but Flink hid.
-    pub async fn highest_hidden(&self, job: &JobDirectory) -> Result<Option<u64>, PortError> {
-        let prefix = Self::hidden_prefix(job);
-        let names = self.names(&prefix).await?;
-        Ok(names
-            .iter()
-            .filter_map(|n| n.strip_prefix(&prefix)?.split_once('-')?.0.parse().ok())
-            .max())
+    /// Per job directory, the highest checkpoint id whose `_metadata` somebody but Flink hid: one listing for all.
+    pub async fn hidden(&self) -> Result<HiddenIds, PortError> {
+        let mut highest = HiddenIds::default();
+        for name in self.names("hidden/").await? {
+            let mut parts = name.split('/').skip(1);
+            let (Some(job), Some(file)) = (parts.next(), parts.next()) else {
+                continue;
+            };
+            let Some(id) = file.split_once('-').and_then(|(id, _)| id.parse().ok()) else {
+                continue;
+            };
+            let known = highest.0.entry(job.to_owned()).or_insert(id);
+            *known = id.max(*known);
+        }
+        Ok(highest)
     }
 
     /// Who hid this `_metadata`, if it was somebody but Flink.
@@ -389,6 +436,26 @@ impl<J: Journal> Memory<J> {
         self.write(&finding_name(finding), &document).await
     }
 
+    /// What all instances together copied on the day of `now` (UTC): one listing, one read for each instance.
+    pub async fn spent(&self, now: Timestamp) -> Result<Spent, PortError> {
+        let mut all = Spent::default();
+        for name in self.names(&format!("spent/{}/", day(now))).await? {
+            let one: Spent = self.read(&name).await?.unwrap_or_default();
+            all.objects = all.objects.saturating_add(one.objects);
+            all.bytes = all.bytes.saturating_add(one.bytes);
+        }
+        Ok(all)
+    }
+
+    /// Adds to what this instance copied on the day of `now`.
+    pub async fn spend(&self, now: Timestamp, more: Spent) -> Result<(), PortError> {
+        let name = format!("spent/{}/{}", day(now), self.instance);
+        let mut own: Spent = self.read(&name).await?.unwrap_or_default();
+        own.objects = own.objects.saturating_add(more.objects);
+        own.bytes = own.bytes.saturating_add(more.bytes);
+        self.write(&name, &own).await
+    }
+
     /// Remembers what `orphans` hid.
     pub async fn remember_orphans(&self, run: &str, manifest: &OrphansManifest) -> Result<(), PortError> {
         self.write(&format!("orphans/{run}"), manifest).await
@@ -406,6 +473,10 @@ impl<J: Journal> Memory<J> {
         }
         Ok(false)
     }
+}
+
+fn day(now: Timestamp) -> String {
+    now.midnight().to_string().chars().take(10).collect()
 }
 
 fn snapshot_name(kind: &str, metadata: &ObjectLocation) -> String {

@@ -277,8 +277,8 @@ impl Settings {
                 catalogue_max_age: document.catalogue_max_age.unwrap_or(document.settle),
                 max_metadata_bytes: document.max_metadata_bytes.as_u64(),
                 protect_since: document.protect_since,
-                copies_per_call: document.budget.objects_per_day,
-                bytes_per_call: document.budget.bytes_per_day.as_u64(),
+                objects_per_day: document.budget.objects_per_day,
+                bytes_per_day: document.budget.bytes_per_day.as_u64(),
             },
         })
     }
@@ -318,7 +318,7 @@ mod tests {
         assert_eq!(settings.mandate.max_metadata_bytes, 2 << 30);
         assert_eq!(settings.mandate.catalogue_max_age, Duration::from_secs(300));
         assert_eq!(settings.mandate.principals.ours, ["AROAOTHER", "AROAOURS"]);
-        assert_eq!(settings.mandate.bytes_per_call, 2_000_000_000_000);
+        assert_eq!(settings.mandate.bytes_per_day, 2_000_000_000_000);
     }
 
     #[test]

@@ -19,7 +19,7 @@ use stayput_core::version::{KeyHistory, VersionId};
 
 use crate::causes::{self, ToldCauses};
 use crate::mandate::Mandate;
-use crate::memory::{Memory, Switches};
+use crate::memory::{HiddenIds, Memory, Switches};
 use crate::port::{Journal, Listing, ObjectBody, ObjectHead, PortError, PortErrorKind, Reading, VersionsOf};
 
 /// So many requests are under way at once.
@@ -42,6 +42,8 @@ pub(crate) struct Named {
     pub(crate) deleted: BTreeMap<ObjectLocation, Cause>,
     /// `_metadata` that were written.
     pub(crate) written: BTreeSet<ObjectLocation>,
+    /// What the journal says of hidden `_metadata`.
+    pub(crate) hidden: HiddenIds,
 }
 
 /// The catalogue and how fresh it is.
@@ -153,12 +155,9 @@ impl Survey {
         }
         if stale {
             let complete = self.discover(eyes, &mut jobs, &mut savepoints).await;
-            jobs.extend(
-                self.catalogue
-                    .jobs()
-                    .filter(|(_, r)| r.listed_at.is_some())
-                    .map(|(j, _)| j.clone()),
-            );
+            jobs.extend(self.job_directories());
+            // A full index would only refuse what comes next, and says so there.
+            let _ = self.catalogue.index.compact();
             if complete {
                 self.surveyed_at = Some(eyes.now);
             }
@@ -328,10 +327,18 @@ impl Survey {
             let stands =
                 listed.iter().any(|(_, at)| *at == metadata) && !named.deleted.contains_key(&metadata);
             let known_hidden = self.snapshot_at(&metadata).is_none_or(|s| s.hidden.is_some());
-            if stands || known_hidden && !named.deleted.contains_key(&metadata) {
+            let Some(id) = id else { continue };
+            if stands {
                 continue;
             }
-            let Some(id) = id else { continue };
+            if known_hidden && !named.deleted.contains_key(&metadata) {
+                // A newer one stands: nobody asks for this one's class any more.
+                let kept = self.snapshot_at(&metadata).is_some_and(|s| s.kept.is_some());
+                if Some(id) < newest_visible && !kept && !self.was_head(&metadata, eyes.now) {
+                    self.catalogue.remove(&metadata);
+                }
+                continue;
+            }
             let told_by_other = named
                 .deleted
                 .get(&metadata)
@@ -345,10 +352,7 @@ impl Survey {
         }
         // Ids above the newest visible one that the call or the journal names, and whatever a stranger or a rule hid.
         let mut ids = named.jobs.get(&job).cloned().unwrap_or_default();
-        match eyes.memory.highest_hidden(&job).await {
-            Ok(highest) => ids.extend(highest),
-            Err(e) => self.fail(job.clone(), e.to_string()),
-        }
+        ids.extend(named.hidden.highest(&job));
         for id in ids {
             let metadata =
                 ObjectLocation::new(&*job.bucket, format!("{}chk-{id}/{METADATA_FILE}", job.prefix));
@@ -366,6 +370,22 @@ impl Survey {
         let record = self.catalogue.job_mut(&job);
         record.unfinished = unfinished;
         record.listed_at = Some(eyes.now);
+    }
+
+    /// Directories that hold checkpoints, or did; not those of savepoints.
+    fn job_directories(&self) -> Vec<JobDirectory> {
+        let of_checkpoints = |id: &stayput_core::catalogue::SnapshotId| {
+            self.catalogue
+                .get(*id)
+                .is_some_and(|s| s.kind != SnapshotKind::Savepoint)
+        };
+        self.catalogue
+            .jobs()
+            .filter(|(_, r)| {
+                r.listed_at.is_some() && (r.snapshots.is_empty() || r.snapshots.iter().any(of_checkpoints))
+            })
+            .map(|(job, _)| job.clone())
+            .collect()
     }
 
     fn snapshots_of(&self, job: &JobDirectory) -> Vec<(ObjectLocation, Option<u64>)> {

@@ -316,8 +316,14 @@ pub struct Finding {
     pub meaning: String,
     /// What to do, for people.
     pub next_step: String,
-    /// A command that undoes it, where there is one.
+    /// A command that undoes it for the first object, where there is one.
     pub undo: Option<String>,
+    /// Of a loss: every visible snapshot that names what is lost.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub broken: Vec<String>,
+    /// Of a loss: the newest checkpoint of the same directory of which nothing is missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub newest_that_works: Option<String>,
 }
 
 /// How many keys a finding lists.
@@ -337,6 +343,8 @@ impl Finding {
             meaning: code.meaning().to_owned(),
             next_step: code.next_step().to_owned(),
             undo: None,
+            broken: Vec::new(),
+            newest_that_works: None,
         }
     }
 
@@ -366,6 +374,11 @@ impl std::fmt::Display for Finding {
         }
         if let Some(deadline) = self.deadline {
             write!(f, " It can be undone until {deadline}.")?;
+        }
+        if let Some(works) = &self.newest_that_works {
+            write!(f, " The newest that still works: {works}.")?;
+        } else if self.severity == Severity::Lost {
+            f.write_str(" No checkpoint of this directory is known to work.")?;
         }
         write!(f, " Next: {}", self.next_step)?;
         if let Some(undo) = &self.undo {

@@ -14,14 +14,17 @@ use stayput_core::version::KeyHistory;
 use super::judging::{Bench, Judged};
 use super::{
     Acted, BatchReport, Cause, Class, Done, Hand, Journal, METADATA_FILE, Message, Notice, ObjectLocation,
-    Outcome, Reading, Timestamp, Verdict,
+    Outcome, Reading, Timestamp, Verdict, identity_of,
 };
 use crate::batch::{Answer, Summary};
 use crate::inspect::inspect;
+use crate::memory::Spent;
 use crate::restore::put_back;
 
 /// So many copies are under way at once.
 const CONCURRENT: usize = 8;
+/// So many checkpoints of a directory are looked at to find one that still works.
+const TRIED_FOR_HEALTH: usize = 4;
 
 impl<R, J, H> Bench<'_, R, J, H>
 where
@@ -37,7 +40,7 @@ where
         messages: &[Message],
         report: &mut BatchReport,
     ) {
-        self.restrain(&mut judged);
+        self.restrain(&mut judged).await;
         let trouble = match self.remember_what_is_put_back(&judged).await {
             Ok(()) => None,
             Err(e) => {
@@ -46,6 +49,7 @@ where
             }
         };
         let done = self.act(&mut judged).await;
+        let trouble = self.spend(&judged, &done).await.or(trouble);
         let trouble = self.remember(&judged).await.or(trouble);
         report.findings = self.findings(&judged).await;
         report.summary = self.summary(&judged, &done, messages.len());
@@ -110,31 +114,48 @@ where
     }
 
     /// Pause and budget: what is wanted waits, the most needed comes first.
-    fn restrain(&self, judged: &mut [Judged]) {
+    async fn restrain(&self, judged: &mut [Judged]) {
+        let wanted = |j: &&mut Judged| matches!(j.verdict.outcome, Outcome::Restore(_));
+        if judged.iter_mut().filter(wanted).count() == 0 {
+            return;
+        }
+        let spent = if H::ACTS {
+            self.eyes.memory.spent(self.eyes.now).await
+        } else {
+            Ok(Spent::default())
+        };
+        // Not knowing what persons switched, or what was spent today, is no leave to restore.
+        let unread = self
+            .switches_unread
+            .clone()
+            .or(spent.as_ref().err().map(ToString::to_string));
+        let mut spent = spent.unwrap_or_default();
         let mut order: Vec<usize> = (0..judged.len()).collect();
         order.sort_by_key(|n| urgency(&judged[*n].verdict));
-        let (mut objects, mut bytes) = (0u64, 0u64);
         for n in order {
             let verdict = &mut judged[n].verdict;
             let Outcome::Restore(permit) = &verdict.outcome else {
                 continue;
             };
-            objects = objects.saturating_add(1);
-            bytes = bytes.saturating_add(permit.source().size);
-            let mandate = self.eyes.mandate;
-            if let Some(unread) = &self.switches_unread {
-                let not_before = self.eyes.now;
+            let not_before = self.eyes.now;
+            if let Some(unread) = &unread {
                 verdict.outcome = Outcome::Later {
                     not_before,
                     why: LaterReason::Transient(unread.clone()),
                 };
                 continue;
             }
+            let mandate = self.eyes.mandate;
+            let with_this = Spent {
+                objects: spent.objects.saturating_add(1),
+                bytes: spent.bytes.saturating_add(permit.source().size),
+            };
             let (code, why) = if self.eyes.switches.paused {
                 (FindingCode::Paused, LaterReason::Paused)
-            } else if objects > mandate.copies_per_call || bytes > mandate.bytes_per_call {
+            } else if with_this.objects > mandate.objects_per_day || with_this.bytes > mandate.bytes_per_day {
                 (FindingCode::BudgetSpent, LaterReason::BudgetSpent)
             } else {
+                spent = with_this;
                 continue;
             };
             let about = verdict
@@ -142,11 +163,28 @@ where
                 .clone()
                 .unwrap_or_else(|| verdict.location.clone());
             verdict.findings.push((code, about));
-            verdict.outcome = Outcome::Later {
-                not_before: self.eyes.now,
-                why,
-            };
+            verdict.outcome = Outcome::Later { not_before, why };
         }
+    }
+
+    /// What was copied counts against the day's budget.
+    async fn spend(&self, judged: &[Judged], done: &[Done]) -> Option<String> {
+        let mut spent = Spent::default();
+        for (j, done) in judged.iter().zip(done) {
+            if let (Outcome::Restore(permit), Done::Copied { .. }) = (&j.verdict.outcome, done) {
+                spent.objects += 1;
+                spent.bytes = spent.bytes.saturating_add(permit.source().size);
+            }
+        }
+        if spent == Spent::default() {
+            return None;
+        }
+        self.eyes
+            .memory
+            .spend(self.eyes.now, spent)
+            .await
+            .err()
+            .map(|e| e.to_string())
     }
 
     /// Copies state files first, then each `_metadata` once everything it names is there.
@@ -354,6 +392,7 @@ where
                 }
             }
         }
+        self.say_what_still_works(judged, &mut all).await;
         let mut news = Vec::new();
         for finding in all.into_values() {
             // A finding whose memory can't be asked is sent: twice is better than never.
@@ -369,6 +408,66 @@ where
         }
         news.sort_by_key(|f| std::cmp::Reverse(f.severity));
         news
+    }
+
+    /// Of a loss people ask at once: what is broken by it, and what can the job still be restored from?
+    async fn say_what_still_works(
+        &mut self,
+        judged: &[Judged],
+        findings: &mut BTreeMap<(FindingCode, String), Finding>,
+    ) {
+        let mut working: BTreeMap<ObjectLocation, Option<String>> = BTreeMap::new();
+        for j in judged {
+            let (Outcome::Lost(code), Some(about)) = (&j.verdict.outcome, &j.verdict.decided_by) else {
+                continue;
+            };
+            let broken: Vec<ObjectLocation> = self
+                .survey
+                .catalogue
+                .namings(&j.verdict.location, j.verdict.location.key())
+                .iter()
+                .filter_map(|r| self.survey.catalogue.get(r.snapshot))
+                .filter(|s| s.hidden.is_none())
+                .map(|s| s.metadata.clone())
+                .collect();
+            if !working.contains_key(about) {
+                let newest = self.newest_that_works(about).await;
+                working.insert(about.clone(), newest);
+            }
+            let Some(finding) = findings.get_mut(&(*code, about.to_string())) else {
+                continue;
+            };
+            for metadata in broken.iter().map(ToString::to_string) {
+                if !finding.broken.contains(&metadata) {
+                    finding.broken.push(metadata);
+                }
+            }
+            finding.newest_that_works = working.get(about).cloned().flatten();
+        }
+    }
+
+    /// The newest visible checkpoint of the same directory of which nothing is missing; of those beside it, the newest few are tried.
+    async fn newest_that_works(&mut self, about: &ObjectLocation) -> Option<String> {
+        let job = identity_of(about).1;
+        let mut beside: Vec<(Timestamp, ObjectLocation)> = self
+            .survey
+            .catalogue
+            .iter()
+            .filter(|(_, s)| s.job == job && s.hidden.is_none() && s.facts().is_some())
+            .map(|(_, s)| (s.written, s.metadata.clone()))
+            .collect();
+        beside.sort();
+        for (_, metadata) in beside.into_iter().rev().take(TRIED_FOR_HEALTH) {
+            let seen = inspect(&self.eyes, self.survey, &metadata, &BTreeSet::new()).await;
+            if let Ok(Some((_, seen))) = seen
+                && seen.loss.missing.is_empty()
+                && seen.overwritten.is_empty()
+                && seen.loss.metadata == MetadataState::Stands
+            {
+                return Some(metadata.to_string());
+            }
+        }
+        None
     }
 
     fn summary(&self, judged: &[Judged], done: &[Done], messages: usize) -> Summary {

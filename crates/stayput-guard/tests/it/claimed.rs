@@ -182,8 +182,8 @@ async fn play(cases: &[&Case]) -> (usize, Vec<String>) {
             catalogue_max_age: Duration::from_secs(300),
             max_metadata_bytes: 1 << 24,
             protect_since: None,
-            copies_per_call: 10_000,
-            bytes_per_call: 1 << 40,
+            objects_per_day: 10_000,
+            bytes_per_day: 1 << 40,
         };
         let journal = model.journal(&control, &format!("{after}/"));
         let mut guard = Guard::acting(model.clone(), Some(journal), model.clone(), model.clone(), mandate);

@@ -167,7 +167,7 @@ async fn ten_thousand_deletions_of_five_jobs_among_five_hundred_cost_thirty_requ
     let messages = a_busy_minute(&writer, &model);
     let report = guard.handle(&messages).await;
     let calls = model.take_calls();
-    println!("warm: {:?}", by_operation(&calls));
+    println!("warm: {:?} {:?}", by_operation(&calls), report.summary.left);
 
     assert_eq!(report.summary.judged, DELETIONS as u64);
     assert_eq!(

@@ -152,8 +152,8 @@ fn mandate(flink: bool) -> Mandate {
         catalogue_max_age: Duration::from_secs(300),
         max_metadata_bytes: 1 << 20,
         protect_since: None,
-        copies_per_call: 1_000,
-        bytes_per_call: 1 << 30,
+        objects_per_day: 1_000,
+        bytes_per_day: 1 << 30,
     }
 }
 

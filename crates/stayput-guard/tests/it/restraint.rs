@@ -1,5 +1,7 @@
 //! When Stayput holds back: rules that take the same key again, budgets, a pause, releases.
 
+use std::time::Duration;
+
 use s3_documents::lifecycle;
 use stayput_core::class::Class;
 use stayput_core::report::finding::FindingCode;
@@ -155,7 +157,7 @@ async fn when_the_budget_ends_running_jobs_were_served_first() {
     // The resting job's keys come first, in the messages and by name.
     let mut messages = lab.delete_all(Who::Rule, &resting);
     messages.extend(lab.delete_all(Who::Rule, &running[..20]));
-    lab.mandate.copies_per_call = 22;
+    lab.mandate.objects_per_day = 22;
     let mut guard = lab.guard();
     let report = guard.handle(&messages).await;
 
@@ -182,7 +184,10 @@ async fn when_the_budget_ends_running_jobs_were_served_first() {
         "nothing lands in a dead-letter queue for it"
     );
 
-    // The next call has a budget of its own.
+    // The day's budget is spent, for another process too; the next day has one of its own.
+    let report = lab.guard().handle(&messages).await;
+    assert_eq!(report.summary.restored, 0);
+    lab.model.advance(Duration::from_secs(24 * 3600));
     let report = guard.handle(&messages).await;
     assert_eq!(report.summary.restored, 22);
     assert_eq!(lab.copied().len(), 44);
@@ -193,7 +198,7 @@ async fn a_budget_of_bytes_counts_bytes() {
     let mut lab = Lab::new();
     let shared = lab.shared_of_head();
     let messages = lab.delete_all(Who::Rule, &shared);
-    lab.mandate.bytes_per_call = 40_000;
+    lab.mandate.bytes_per_day = 40_000;
     let report = lab.guard().handle(&messages).await;
     let copied = lab.copied();
     let size = |k: &String| {
