@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, SdkConfig};
-use aws_sdk_s3::config::{RequestChecksumCalculation, SharedHttpClient};
+use aws_sdk_s3::config::{Credentials, Region, RequestChecksumCalculation, SharedHttpClient};
 use aws_smithy_http_client::tls::{self, rustls_provider::CryptoMode};
 
 /// `true` or `false`: whether the bucket stands in the path of a request instead of in its host name.
@@ -65,6 +65,22 @@ impl Connection {
             path_style,
             foreign,
         })
+    }
+
+    /// To a server of its own at `url`, in path style, with these keys; the environment isn't asked for anything.
+    pub async fn to_server(url: &str, region: &str, access_key: &str, secret_key: &str) -> Self {
+        let sdk = aws_config::defaults(BehaviorVersion::latest())
+            .http_client(http_client())
+            .endpoint_url(url)
+            .region(Region::new(region.to_owned()))
+            .credentials_provider(Credentials::new(access_key, secret_key, None, None, "given"))
+            .load()
+            .await;
+        Self {
+            sdk,
+            path_style: true,
+            foreign: true,
+        }
     }
 
     /// A client for S3.

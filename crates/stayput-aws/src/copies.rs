@@ -32,7 +32,10 @@ impl Copies {
     /// Copies through this connection, at most `per_second` a second. Below `control` the server is asked, before the first copy, whether it
     /// honours the condition; without that prefix every copy is made between two listings.
     pub fn new(connection: &Connection, control: Option<ObjectLocation>, per_second: u32) -> Self {
-        let client = connection.s3();
+        Self::with(connection.s3(), control, per_second)
+    }
+
+    pub(crate) fn with(client: Client, control: Option<ObjectLocation>, per_second: u32) -> Self {
         Self {
             reading: S3::with(client.clone()),
             client,

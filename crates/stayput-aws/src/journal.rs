@@ -23,7 +23,10 @@ pub struct S3Journal {
 impl S3Journal {
     /// `control` is a prefix: its key ends in `/` or is empty.
     pub fn new(connection: &Connection, control: ObjectLocation) -> Self {
-        let client = connection.s3();
+        Self::with(connection.s3(), control)
+    }
+
+    pub(crate) fn with(client: Client, control: ObjectLocation) -> Self {
         Self {
             reading: S3::with(client.clone()),
             client,

@@ -22,3 +22,5 @@ mod page_order;
 mod paging;
 mod probe;
 pub mod s3;
+#[cfg(test)]
+mod scripted;

@@ -1,1 +1,4 @@
-//! Stories.
+//! The ports against real servers.
+
+mod ministack;
+mod server;

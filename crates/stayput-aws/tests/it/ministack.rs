@@ -1,0 +1,355 @@
+//! What the ports say and do on MiniStack, which takes `If-None-Match` of a copy and ignores it.
+
+use aws_sdk_s3::types::{
+    BucketLifecycleConfiguration, BucketVersioningStatus, ExpirationStatus, LifecycleExpiration,
+    LifecycleRule, LifecycleRuleAndOperator, LifecycleRuleFilter, NoncurrentVersionExpiration, Tag,
+};
+use s3_documents::bucket::Versioning;
+use s3_documents::lifecycle::Expiration;
+use stayput_aws::copies::Copies;
+use stayput_aws::journal::S3Journal;
+use stayput_aws::s3::S3;
+use stayput_core::location::ObjectLocation;
+use stayput_core::restoring::{Permit, Source, copy_metadata};
+use stayput_core::timestamp::Timestamp;
+use stayput_core::version::{KeyHistory, VersionId, VersionKind};
+use stayput_guard::port::{CopyIfAbsent, Journal, PortErrorKind, Reading, VersionsOf};
+
+use crate::server::{Bucket, ministack};
+
+/// Letters that one layer or another encodes, decodes or splits at.
+const SPECIAL: [&str; 5] = [
+    "a b/ü%20x+y",
+    "job/shared/100% 日本?versionId=1&x#y",
+    "p//q",
+    "tab\tand\nline",
+    "~'()*!$,;=@:[]",
+];
+
+/// A permit for the newest data version of a key.
+fn permit(at: ObjectLocation, history: &KeyHistory) -> Permit {
+    let newest = history.data_versions().next().expect("a data version");
+    let VersionKind::Data { size, etag, .. } = &newest.kind else {
+        unreachable!()
+    };
+    let source = Source {
+        version: newest.id.clone(),
+        size: *size,
+        etag: etag.clone(),
+        first_written: newest.last_modified,
+        restored_before: 0,
+    };
+    Permit::by_a_person(at, source)
+}
+
+#[tokio::test]
+async fn a_hidden_object_comes_back_with_its_own_metadata_and_ours() {
+    let Some(url) = ministack() else { return };
+    let bucket = Bucket::versioned(&url).await;
+    let reading = S3::new(&bucket.connection);
+    for key in SPECIAL {
+        let written = bucket.put(key, b"state").await;
+        let marker = bucket.delete(key).await;
+        let missing = reading.head(&bucket.at(key), None).await.unwrap_err();
+        assert_eq!(missing.kind, PortErrorKind::NotFound, "{key}");
+
+        let history = bucket.history(&reading, key).await;
+        let hidden = history.hidden().unwrap_or_else(|| panic!("{key}: {history:?}"));
+        assert_eq!(hidden.above_data.id, marker, "{key}");
+        let copies = Copies::new(&bucket.connection, None, 100);
+        let copied = copies
+            .copy_if_absent(&permit(bucket.at(key), &history))
+            .await
+            .unwrap();
+        assert!(!copied.condition_honoured);
+
+        let body = reading.body(&bucket.at(key), None, 100).await.unwrap();
+        assert_eq!(body.bytes, b"state", "{key}");
+        assert_eq!(body.head.metadata_value("owner"), Some("team"));
+        assert_eq!(body.head.metadata_value(copy_metadata::COUNT), Some("1"));
+        assert_eq!(
+            body.head.metadata_value(copy_metadata::SOURCE_VERSION),
+            Some(written.as_str())
+        );
+        assert_eq!(body.head.version, copied.version, "{key}");
+        let visible = bucket
+            .client
+            .head_object()
+            .bucket(&bucket.name)
+            .key(key)
+            .send()
+            .await
+            .unwrap();
+        assert_eq!(visible.content_type(), Some("application/x-flink"));
+        // Marker and first version are still there: nothing was removed.
+        assert_eq!(bucket.history(&reading, key).await.entries().len(), 3, "{key}");
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_copied_onto_what_is_visible_though_the_server_would_let_it() {
+    let Some(url) = ministack() else { return };
+    let bucket = Bucket::versioned(&url).await;
+    let reading = S3::new(&bucket.connection);
+    bucket.put("k", b"first").await;
+    bucket.delete("k").await;
+    let permit = permit(bucket.at("k"), &bucket.history(&reading, "k").await);
+    bucket.put("k", b"somebody else's").await;
+
+    // With a control prefix the server is asked, and its answer is not believed to be more than it is.
+    let copies = Copies::new(&bucket.connection, Some(bucket.at("control/")), 100);
+    let refused = copies.copy_if_absent(&permit).await.unwrap_err();
+    assert_eq!(refused.kind, PortErrorKind::Precondition, "{refused}");
+    let body = reading.body(&bucket.at("k"), None, 100).await.unwrap();
+    assert_eq!(body.bytes, b"somebody else's");
+    assert_eq!(bucket.history(&reading, "k").await.entries().len(), 3);
+
+    // A later copy of what is hidden still works, and says that the condition wasn't honoured.
+    bucket.delete("k").await;
+    let copied = copies.copy_if_absent(&permit).await.unwrap();
+    assert!(!copied.condition_honoured);
+    let body = reading.body(&bucket.at("k"), None, 100).await.unwrap();
+    assert_eq!(body.bytes, b"first");
+    assert!(
+        reading
+            .list(&bucket.name, "control/", false)
+            .await
+            .unwrap()
+            .objects
+            .len()
+            == 1,
+        "the probe leaves one object and asks once"
+    );
+}
+
+#[tokio::test]
+async fn listings_are_whole_beyond_one_page_of_a_thousand() {
+    let Some(url) = ministack() else { return };
+    let bucket = Bucket::versioned(&url).await;
+    let reading = S3::new(&bucket.connection);
+    const KEYS: usize = 1_040;
+    for n in 0..KEYS {
+        bucket.put(&format!("job/shared/{n:04}"), b"x").await;
+    }
+    let listing = reading.list(&bucket.name, "job/", false).await.unwrap();
+    assert_eq!(listing.objects.len(), KEYS);
+    assert!(listing.objects.is_sorted_by(|a, b| a.key < b.key));
+    assert_eq!(
+        reading.list(&bucket.name, "job/", true).await.unwrap().prefixes,
+        ["job/shared/"]
+    );
+
+    // Two versions and a marker of one key across the border of the page, and more keys after it.
+    bucket.put("job/shared/0999", b"newer").await;
+    bucket.delete("job/shared/0999").await;
+    let of = |pages, after_key| VersionsOf {
+        bucket: &bucket.name,
+        prefix: "job/",
+        by_directory: false,
+        after_key,
+        pages,
+    };
+    let all = reading.versions(of(None, None)).await.unwrap();
+    assert_eq!(all.entries.len(), KEYS + 2);
+    assert!(!all.truncated);
+    assert!(all.entries.is_sorted_by(|a, b| a.key <= b.key));
+    let of_one: Vec<_> = all
+        .entries
+        .iter()
+        .filter(|e| e.key == "job/shared/0999")
+        .collect();
+    assert_eq!(of_one.len(), 3);
+    assert_eq!(of_one[0].kind, VersionKind::Marker);
+    assert_eq!(
+        of_one.iter().map(|e| e.size()).collect::<Vec<_>>(),
+        [None, Some(5), Some(1)]
+    );
+    assert_eq!(all.entries.iter().filter(|e| e.is_latest).count(), KEYS);
+
+    let page = reading.versions(of(Some(1), None)).await.unwrap();
+    assert_eq!((page.entries.len(), page.truncated), (1_000, true));
+    let rest = reading.versions(of(None, Some("job/shared/1029"))).await.unwrap();
+    let keys: Vec<&str> = rest.entries.iter().map(|e| e.key.as_str()).collect();
+    assert_eq!(keys.first(), Some(&"job/shared/1030"));
+    assert_eq!(keys.len(), 10);
+}
+
+#[tokio::test]
+async fn keys_are_listed_as_they_are_written() {
+    let Some(url) = ministack() else { return };
+    let bucket = Bucket::versioned(&url).await;
+    let reading = S3::new(&bucket.connection);
+    for key in SPECIAL {
+        bucket.put(key, b"x").await;
+    }
+    let listing = reading.list(&bucket.name, "", false).await.unwrap();
+    let keys: Vec<&str> = listing.objects.iter().map(|o| o.key.as_str()).collect();
+    let mut expected = SPECIAL.to_vec();
+    expected.sort_unstable();
+    assert_eq!(keys, expected);
+    let listing = reading.list(&bucket.name, "a b/ü%", false).await.unwrap();
+    assert_eq!(listing.objects.len(), 1);
+    let directories = reading.list(&bucket.name, "", true).await.unwrap();
+    assert_eq!(directories.prefixes, ["a b/", "job/", "p/"]);
+}
+
+#[tokio::test]
+async fn what_isnt_there_is_not_found_whatever_it_is() {
+    let Some(url) = ministack() else { return };
+    let bucket = Bucket::versioned(&url).await;
+    let reading = S3::new(&bucket.connection);
+    bucket.put("k", b"x").await;
+    let marker = bucket.delete("k").await;
+    let none = VersionId::new("4a4a4a4a-0000-4000-8000-000000000000");
+    let kinds = [
+        reading.head(&bucket.at("absent"), None).await.map(drop),
+        reading.head(&bucket.at("k"), None).await.map(drop),
+        reading.head(&bucket.at("k"), Some(&none)).await.map(drop),
+        reading.head(&bucket.at("k"), Some(&marker)).await.map(drop),
+        reading.body(&bucket.at("absent"), None, 9).await.map(drop),
+        reading.body(&bucket.at("k"), Some(&none), 9).await.map(drop),
+        reading.body(&bucket.at("k"), Some(&marker), 9).await.map(drop),
+        reading
+            .list("stayput-aws-no-such-bucket", "", false)
+            .await
+            .map(drop),
+        reading.versioning("stayput-aws-no-such-bucket").await.map(drop),
+    ]
+    .map(|answer| answer.map_err(|e| e.kind));
+    assert_eq!(kinds, [Err(PortErrorKind::NotFound); 9]);
+}
+
+#[tokio::test]
+async fn a_body_is_read_up_to_the_limit_and_by_its_version() {
+    let Some(url) = ministack() else { return };
+    let bucket = Bucket::versioned(&url).await;
+    let reading = S3::new(&bucket.connection);
+    let large = vec![7_u8; 3 << 20];
+    let first = bucket.put("k", &large).await;
+    bucket.put("k", b"second").await;
+    let size = large.len() as u64;
+    let body = reading.body(&bucket.at("k"), Some(&first), size).await.unwrap();
+    assert_eq!(body.head.version.as_ref(), Some(&first));
+    assert!(body.bytes == large);
+    let refused = reading
+        .body(&bucket.at("k"), Some(&first), size - 1)
+        .await
+        .unwrap_err();
+    assert_eq!(refused.kind, PortErrorKind::TooLarge { size });
+    assert_eq!(
+        reading.head(&bucket.at("k"), Some(&first)).await.unwrap().size,
+        size
+    );
+    bucket.put("empty", b"").await;
+    assert!(
+        reading
+            .body(&bucket.at("empty"), None, 0)
+            .await
+            .unwrap()
+            .bytes
+            .is_empty()
+    );
+}
+
+#[tokio::test]
+async fn versioning_is_read_in_its_three_states() {
+    let Some(url) = ministack() else { return };
+    let bucket = Bucket::unversioned(&url).await;
+    let reading = S3::new(&bucket.connection);
+    assert_eq!(reading.versioning(&bucket.name).await, Ok(Versioning::Never));
+    bucket.put("k", b"x").await;
+    let history = bucket.history(&reading, "k").await;
+    assert!(history.current().is_some_and(|e| e.id.is_null()), "{history:?}");
+    bucket.set_versioning(BucketVersioningStatus::Enabled).await;
+    assert_eq!(reading.versioning(&bucket.name).await, Ok(Versioning::Enabled));
+    bucket.set_versioning(BucketVersioningStatus::Suspended).await;
+    assert_eq!(reading.versioning(&bucket.name).await, Ok(Versioning::Suspended));
+}
+
+#[tokio::test]
+async fn lifecycle_rules_are_read_with_all_their_conditions() {
+    let Some(url) = ministack() else { return };
+    let bucket = Bucket::versioned(&url).await;
+    let reading = S3::new(&bucket.connection);
+    assert!(reading.lifecycle(&bucket.name).await.unwrap().rules.is_empty());
+    let and = LifecycleRuleAndOperator::builder()
+        .prefix("checkpoints/")
+        .tags(Tag::builder().key("tier").value("old").build().unwrap())
+        .object_size_greater_than(1_024)
+        .build();
+    let rule = |id: &str| LifecycleRule::builder().id(id).status(ExpirationStatus::Enabled);
+    let rules = [
+        rule("old")
+            .filter(LifecycleRuleFilter::builder().and(and).build())
+            .expiration(LifecycleExpiration::builder().days(30).build())
+            .build(),
+        rule("noncurrent")
+            .filter(LifecycleRuleFilter::builder().prefix("").build())
+            .noncurrent_version_expiration(NoncurrentVersionExpiration::builder().noncurrent_days(7).build())
+            .build(),
+    ]
+    .map(Result::unwrap);
+    bucket
+        .client
+        .put_bucket_lifecycle_configuration()
+        .bucket(&bucket.name)
+        .lifecycle_configuration(
+            BucketLifecycleConfiguration::builder()
+                .set_rules(Some(rules.to_vec()))
+                .build()
+                .unwrap(),
+        )
+        .send()
+        .await
+        .unwrap();
+    let read = reading.lifecycle(&bucket.name).await.unwrap().rules;
+    assert_eq!(read.len(), 2);
+    assert_eq!(read[0].id.as_deref(), Some("old"));
+    assert_eq!(read[0].expiration, Some(Expiration::Days(30)));
+    assert_eq!(read[0].filter.prefix, "checkpoints/");
+    assert_eq!(read[0].filter.tags.len(), 1);
+    assert_eq!(read[0].filter.size_greater_than, Some(1_024));
+    assert_eq!(
+        read[1].noncurrent_expiration.as_ref().map(|n| n.noncurrent_days),
+        Some(7)
+    );
+}
+
+#[tokio::test]
+async fn the_journal_keeps_documents_by_name_below_its_prefix() {
+    let Some(url) = ministack() else { return };
+    let bucket = Bucket::versioned(&url).await;
+    bucket.put("stayput-other/claims/1", b"not ours").await;
+    let journal = S3Journal::new(&bucket.connection, bucket.at("stayput/"));
+    assert_eq!(journal.read("claims/1").await, Ok(None));
+    journal.write("claims/1", b"{}").await.unwrap();
+    journal.write("claims/1", b"{\"a\":1}").await.unwrap();
+    journal.write("hidden/ab", b"").await.unwrap();
+    assert_eq!(journal.read("claims/1").await, Ok(Some(b"{\"a\":1}".to_vec())));
+    assert_eq!(journal.read("hidden/ab").await, Ok(Some(Vec::new())));
+    assert_eq!(journal.names("claims/").await, Ok(vec!["claims/1".to_owned()]));
+    assert_eq!(journal.names("").await.map(|n| n.len()), Ok(2));
+    let lost = S3Journal::new(
+        &bucket.connection,
+        ObjectLocation::new("stayput-aws-no-such-bucket", "x/"),
+    );
+    assert_eq!(
+        lost.read("claims/1").await.unwrap_err().kind,
+        PortErrorKind::NotFound
+    );
+}
+
+#[tokio::test]
+async fn the_clock_is_this_machines() {
+    use stayput_guard::port::Clock;
+    let before = Timestamp::from_millis(1_767_225_600_000); // 2026-01-01
+    assert!(stayput_aws::clock::SystemClock.now() > before);
+}
+
+#[tokio::test]
+async fn who_we_are_is_asked_at_sts() {
+    let Some(url) = ministack() else { return };
+    let bucket = Bucket::unversioned(&url).await;
+    let role = bucket.connection.own_role().await.unwrap();
+    assert!(!role.is_empty() && !role.contains(':'), "{role}");
+}

@@ -1,0 +1,122 @@
+//! A server that `cargo xtask test` has started, and a bucket of one's own in it.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use aws_sdk_s3::Client;
+use aws_sdk_s3::config::{BehaviorVersion, Credentials, Region};
+use aws_sdk_s3::types::{BucketVersioningStatus, VersioningConfiguration};
+use stayput_aws::connection::Connection;
+use stayput_core::location::ObjectLocation;
+use stayput_core::version::{KeyHistory, VersionId};
+use stayput_guard::port::{Reading, VersionsOf};
+
+const REGION: &str = "us-east-1";
+
+/// URL of MiniStack. Without it a test is skipped and says so, unless `STAYPUT_REQUIRE` names it.
+pub fn ministack() -> Option<String> {
+    if let Ok(url) = std::env::var("STAYPUT_MINISTACK") {
+        return Some(url);
+    }
+    let required = std::env::var("STAYPUT_REQUIRE").unwrap_or_default();
+    assert!(
+        !required.split(',').any(|name| name.trim() == "ministack"),
+        "STAYPUT_REQUIRE names ministack, but STAYPUT_MINISTACK isn't set: run the tests by `cargo xtask test`"
+    );
+    println!("skipped: STAYPUT_MINISTACK isn't set; `cargo xtask test` sets it");
+    None
+}
+
+/// One bucket, the connection under test, and a client by which the test does what Stayput can't: write and delete.
+pub struct Bucket {
+    pub connection: Connection,
+    pub client: Client,
+    pub name: String,
+}
+
+impl Bucket {
+    /// A new bucket that keeps versions.
+    pub async fn versioned(url: &str) -> Self {
+        let bucket = Self::unversioned(url).await;
+        bucket.set_versioning(BucketVersioningStatus::Enabled).await;
+        bucket
+    }
+
+    pub async fn unversioned(url: &str) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let name = format!(
+            "stayput-aws-{}-{}",
+            std::process::id(),
+            COUNT.fetch_add(1, Ordering::Relaxed)
+        );
+        let config = aws_sdk_s3::Config::builder()
+            .behavior_version(BehaviorVersion::latest())
+            .endpoint_url(url)
+            .region(Region::new(REGION))
+            .credentials_provider(Credentials::new("test", "test", None, None, "test"))
+            .force_path_style(true)
+            .build();
+        let client = Client::from_conf(config);
+        client.create_bucket().bucket(&name).send().await.unwrap();
+        Self {
+            connection: Connection::to_server(url, REGION, "test", "test").await,
+            client,
+            name,
+        }
+    }
+
+    pub async fn set_versioning(&self, status: BucketVersioningStatus) {
+        self.client
+            .put_bucket_versioning()
+            .bucket(&self.name)
+            .versioning_configuration(VersioningConfiguration::builder().status(status).build())
+            .send()
+            .await
+            .unwrap();
+    }
+
+    pub fn at(&self, key: &str) -> ObjectLocation {
+        ObjectLocation::new(&*self.name, key)
+    }
+
+    pub async fn put(&self, key: &str, bytes: &[u8]) -> VersionId {
+        let answer = self
+            .client
+            .put_object()
+            .bucket(&self.name)
+            .key(key)
+            .body(bytes.to_vec().into())
+            .metadata("owner", "team")
+            .content_type("application/x-flink")
+            .send()
+            .await
+            .unwrap();
+        VersionId::new(answer.version_id().unwrap_or("null"))
+    }
+
+    /// Hides the object; returns the marker.
+    pub async fn delete(&self, key: &str) -> VersionId {
+        let answer = self
+            .client
+            .delete_object()
+            .bucket(&self.name)
+            .key(key)
+            .send()
+            .await
+            .unwrap();
+        VersionId::new(answer.version_id().unwrap_or("null"))
+    }
+
+    /// The versions of exactly this key, as the port lists them.
+    pub async fn history(&self, reading: &impl Reading, key: &str) -> KeyHistory {
+        let of = VersionsOf {
+            bucket: &self.name,
+            prefix: key,
+            by_directory: false,
+            after_key: None,
+            pages: None,
+        };
+        let mut entries = reading.versions(of).await.unwrap().entries;
+        entries.retain(|e| e.key == key);
+        KeyHistory::new(entries)
+    }
+}
