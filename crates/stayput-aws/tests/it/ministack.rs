@@ -11,7 +11,6 @@ use stayput_aws::journal::S3Journal;
 use stayput_aws::s3::S3;
 use stayput_core::location::ObjectLocation;
 use stayput_core::restoring::{Permit, Source, copy_metadata};
-use stayput_core::timestamp::Timestamp;
 use stayput_core::version::{KeyHistory, VersionId, VersionKind};
 use stayput_guard::port::{CopyIfAbsent, Journal, PortErrorKind, Reading, VersionsOf};
 
@@ -337,13 +336,6 @@ async fn the_journal_keeps_documents_by_name_below_its_prefix() {
         lost.read("claims/1").await.unwrap_err().kind,
         PortErrorKind::NotFound
     );
-}
-
-#[tokio::test]
-async fn the_clock_is_this_machines() {
-    use stayput_guard::port::Clock;
-    let before = Timestamp::from_millis(1_767_225_600_000); // 2026-01-01
-    assert!(stayput_aws::clock::SystemClock.now() > before);
 }
 
 #[tokio::test]

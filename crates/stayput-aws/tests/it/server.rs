@@ -13,7 +13,7 @@ use stayput_guard::port::{Reading, VersionsOf};
 const REGION: &str = "us-east-1";
 
 /// URL of MiniStack. Without it a test is skipped and says so, unless `STAYPUT_REQUIRE` names it.
-pub fn ministack() -> Option<String> {
+pub(crate) fn ministack() -> Option<String> {
     if let Ok(url) = std::env::var("STAYPUT_MINISTACK") {
         return Some(url);
     }
@@ -27,21 +27,21 @@ pub fn ministack() -> Option<String> {
 }
 
 /// One bucket, the connection under test, and a client by which the test does what Stayput can't: write and delete.
-pub struct Bucket {
-    pub connection: Connection,
-    pub client: Client,
-    pub name: String,
+pub(crate) struct Bucket {
+    pub(crate) connection: Connection,
+    pub(crate) client: Client,
+    pub(crate) name: String,
 }
 
 impl Bucket {
     /// A new bucket that keeps versions.
-    pub async fn versioned(url: &str) -> Self {
+    pub(crate) async fn versioned(url: &str) -> Self {
         let bucket = Self::unversioned(url).await;
         bucket.set_versioning(BucketVersioningStatus::Enabled).await;
         bucket
     }
 
-    pub async fn unversioned(url: &str) -> Self {
+    pub(crate) async fn unversioned(url: &str) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let name = format!(
             "stayput-aws-{}-{}",
@@ -54,6 +54,7 @@ impl Bucket {
             .region(Region::new(REGION))
             .credentials_provider(Credentials::new("test", "test", None, None, "test"))
             .force_path_style(true)
+            .http_client(aws_smithy_http_client::Builder::new().build_http())
             .build();
         let client = Client::from_conf(config);
         client.create_bucket().bucket(&name).send().await.unwrap();
@@ -64,7 +65,7 @@ impl Bucket {
         }
     }
 
-    pub async fn set_versioning(&self, status: BucketVersioningStatus) {
+    pub(crate) async fn set_versioning(&self, status: BucketVersioningStatus) {
         self.client
             .put_bucket_versioning()
             .bucket(&self.name)
@@ -74,11 +75,11 @@ impl Bucket {
             .unwrap();
     }
 
-    pub fn at(&self, key: &str) -> ObjectLocation {
+    pub(crate) fn at(&self, key: &str) -> ObjectLocation {
         ObjectLocation::new(&*self.name, key)
     }
 
-    pub async fn put(&self, key: &str, bytes: &[u8]) -> VersionId {
+    pub(crate) async fn put(&self, key: &str, bytes: &[u8]) -> VersionId {
         let answer = self
             .client
             .put_object()
@@ -94,7 +95,7 @@ impl Bucket {
     }
 
     /// Hides the object; returns the marker.
-    pub async fn delete(&self, key: &str) -> VersionId {
+    pub(crate) async fn delete(&self, key: &str) -> VersionId {
         let answer = self
             .client
             .delete_object()
@@ -107,7 +108,7 @@ impl Bucket {
     }
 
     /// The versions of exactly this key, as the port lists them.
-    pub async fn history(&self, reading: &impl Reading, key: &str) -> KeyHistory {
+    pub(crate) async fn history(&self, reading: &impl Reading, key: &str) -> KeyHistory {
         let of = VersionsOf {
             bucket: &self.name,
             prefix: key,
