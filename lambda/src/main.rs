@@ -1,3 +1,53 @@
-//! The AWS Lambda of Stayput.
+//! The AWS Lambda of Stayput: S3 events in, verdicts and restored objects out.
+//!
+//! It needs `STAYPUT_CONFIG` (the settings document), `STAYPUT_CONFIG_URI` (where it lies in S3), or `STAYPUT_ROOTS` and, to restore,
+//! `STAYPUT_MODE=restore`. Without a mode it observes. `STAYPUT_LOG=debug` shows a line for every verdict, those too that leave an object.
 
-fn main() {}
+mod answer;
+mod call;
+mod log;
+mod start;
+mod tell;
+mod watch;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use lambda_runtime::{Diagnostic, LambdaEvent, service_fn};
+use serde_json::value::RawValue;
+use tokio::sync::Mutex;
+
+use crate::call::Function;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    if let Err(e) = log::start() {
+        println!("{}", serde_json::json!({"level": "ERROR", "message": e}));
+        return ExitCode::FAILURE;
+    }
+    let ready = match start::ready().await {
+        Ok(ready) => ready,
+        Err(e) => {
+            tracing::error!(target: log::TARGET, "Stayput can't start: {e}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let function = Arc::new(Mutex::new(Function::new(move || ready.watch())));
+    let run = lambda_runtime::run(service_fn(move |event: LambdaEvent<Box<RawValue>>| {
+        let function = Arc::clone(&function);
+        async move {
+            let mut function = function.lock().await;
+            function
+                .call(event.payload.get().as_bytes(), &event.context.request_id)
+                .await
+                .map_err(Diagnostic::from)
+        }
+    }));
+    match run.await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            tracing::error!(target: log::TARGET, "the runtime ended: {e}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! One call: the payload in, the messages judged, each answered by itself.
+//!
+//! | outcome | a message of SQS | a direct call |
+//! | --- | --- | --- |
+//! | left, restored, reported, lost; thaw, budget, pause | done | done |
+//! | waits for quiet or for a look | fails, so that it comes again | done: the sweep takes it |
+//! | couldn't be read just now | fails | error: Lambda calls again |
+//! | malformed | fails, and ends in the dead-letter queue | error |
+
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
+
+use futures_util::FutureExt;
+use s3_documents::notification::{Delivery, Record, parse_delivery};
+use serde::Serialize;
+use serde_json::Value;
+use stayput_core::verdict::LaterReason;
+use stayput_guard::batch::{Answer, BatchReport, Message, Summary};
+
+use crate::answer::{CallError, ErrorKind, batch};
+use crate::log::TARGET;
+use crate::tell;
+use crate::watch::Judge;
+
+/// The function, kept between calls.
+pub(crate) struct Function<J, M> {
+    judge: J,
+    make: M,
+}
+
+/// What became of one message.
+enum Fate {
+    Done,
+    /// It waits for time to pass.
+    Waits(String),
+    /// Something couldn't be read.
+    Transient(String),
+    Panicked(String),
+}
+
+/// The one line that every call ends with.
+#[derive(Serialize, Default)]
+struct CallSummary {
+    /// `queue`, `direct` or `scheduled`.
+    way: &'static str,
+    /// Deletions that were told of, duplicates included.
+    deletions: usize,
+    /// Messages, or records of a direct call, that can't be used.
+    malformed: usize,
+    /// Messages that come again.
+    again: usize,
+    /// Waits that are left to the sweep, since a direct call doesn't come again for them.
+    left_to_sweep: usize,
+    /// Messages or records at which Stayput itself failed.
+    panicked: usize,
+    /// The guard's own numbers.
+    #[serde(flatten)]
+    guard: Summary,
+}
+
+impl<J: Judge, M: Fn() -> J> Function<J, M> {
+    /// `make` makes what judges; it is called again after a panic, which may have left the old one in pieces.
+    pub(crate) fn new(make: M) -> Self {
+        Self { judge: make(), make }
+    }
+
+    pub(crate) async fn call(&mut self, payload: &[u8], request: &str) -> Result<Value, CallError> {
+        match parse_delivery(payload) {
+            Err(e) => {
+                let what = e.to_string();
+                tracing::error!(target: TARGET, request, "{what}");
+                Err(CallError {
+                    kind: ErrorKind::Malformed,
+                    what,
+                })
+            }
+            Ok(Delivery::Scheduled) => {
+                tracing::info!(target: TARGET, request, "a scheduled call: there is no sweep in this release, nothing was done");
+                Ok(Value::Null)
+            }
+            Ok(Delivery::Direct(records)) => self.direct(records, request).await,
+            Ok(Delivery::Queue(messages)) => Ok(self.queue(messages, request).await),
+        }
+    }
+
+    async fn queue(&mut self, batch_of: Vec<s3_documents::notification::Message>, request: &str) -> Value {
+        let mut failed: Vec<String> = Vec::new();
+        let mut good = Vec::new();
+        let mut summary = CallSummary {
+            way: "queue",
+            ..CallSummary::default()
+        };
+        for message in batch_of {
+            match message.result {
+                Ok(records) => good.push(Message {
+                    id: message.message_id,
+                    records,
+                }),
+                Err(e) => {
+                    summary.malformed += 1;
+                    tracing::error!(target: TARGET, request, message_id = message.message_id, "{e}");
+                    failed.push(message.message_id);
+                }
+            }
+        }
+        for (message, fate) in good.iter().zip(self.judge(&good, &mut summary, request).await) {
+            let why = match fate {
+                Fate::Done => continue,
+                Fate::Waits(why) | Fate::Transient(why) => {
+                    summary.again += 1;
+                    why
+                }
+                Fate::Panicked(why) => {
+                    summary.panicked += 1;
+                    why
+                }
+            };
+            tracing::debug!(target: TARGET, request, message_id = message.id, "the message comes again: {why}");
+            failed.push(message.id.clone());
+        }
+        failed.sort_unstable();
+        failed.dedup();
+        summarize(&summary, request);
+        batch(failed)
+    }
+
+    async fn direct(
+        &mut self,
+        records: Vec<Result<Record, s3_documents::DocumentError>>,
+        request: &str,
+    ) -> Result<Value, CallError> {
+        let mut errors: Vec<(ErrorKind, String)> = Vec::new();
+        let mut good = Vec::new();
+        let mut summary = CallSummary {
+            way: "direct",
+            ..CallSummary::default()
+        };
+        for (number, record) in records.into_iter().enumerate() {
+            match record {
+                Ok(record) => good.push(Message {
+                    id: format!("record {}", number + 1),
+                    records: vec![record],
+                }),
+                Err(e) => {
+                    summary.malformed += 1;
+                    tracing::error!(target: TARGET, request, "{e}");
+                    errors.push((ErrorKind::Malformed, e.to_string()));
+                }
+            }
+        }
+        for (message, fate) in good.iter().zip(self.judge(&good, &mut summary, request).await) {
+            match fate {
+                Fate::Done => {}
+                Fate::Waits(why) => {
+                    summary.left_to_sweep += 1;
+                    tracing::warn!(
+                        target: TARGET,
+                        request,
+                        "{} is left to the sweep ({why}): a direct call doesn't come again. Put a queue between S3 and this function",
+                        message.id
+                    );
+                }
+                Fate::Transient(why) => {
+                    summary.again += 1;
+                    errors.push((ErrorKind::Transient, why));
+                }
+                Fate::Panicked(why) => {
+                    summary.panicked += 1;
+                    errors.push((ErrorKind::Panicked, why));
+                }
+            }
+        }
+        summarize(&summary, request);
+        if errors.is_empty() {
+            return Ok(Value::Null);
+        }
+        let kind = errors
+            .iter()
+            .map(|(kind, _)| *kind)
+            .max()
+            .unwrap_or(ErrorKind::Transient);
+        let mut what: Vec<String> = errors.into_iter().map(|(_, what)| what).collect();
+        what.dedup();
+        Err(CallError {
+            kind,
+            what: what.join("; "),
+        })
+    }
+
+    /// The fate of each message, in their order.
+    async fn judge(&mut self, messages: &[Message], summary: &mut CallSummary, request: &str) -> Vec<Fate> {
+        summary.deletions = messages
+            .iter()
+            .flat_map(|m| &m.records)
+            .filter(|r| matches!(r, Record::Deleted(_)))
+            .count();
+        for record in messages.iter().flat_map(|m| &m.records) {
+            if let Record::Other(other) = record
+                && !other.is_known()
+            {
+                tracing::warn!(
+                    target: TARGET,
+                    request,
+                    "an event {:?}, which isn't known: if it is a new kind of deletion, Stayput must learn it",
+                    other.event_name
+                );
+            }
+        }
+        match self.attempt(messages).await {
+            Ok(report) => self.take(report, messages.len(), summary, request).await,
+            Err(why) if messages.len() == 1 => vec![Fate::Panicked(why)],
+            Err(_) => {
+                // One of them did it. Judged one by one, it fails alone.
+                let mut fates = Vec::with_capacity(messages.len());
+                for message in messages {
+                    let alone = std::slice::from_ref(message);
+                    match self.attempt(alone).await {
+                        Ok(report) => fates.extend(self.take(report, 1, summary, request).await),
+                        Err(why) => {
+                            tracing::error!(target: TARGET, request, message_id = message.id, "{why}");
+                            fates.push(Fate::Panicked(why));
+                        }
+                    }
+                }
+                fates
+            }
+        }
+    }
+
+    async fn attempt(&mut self, messages: &[Message]) -> Result<BatchReport, String> {
+        let answer = AssertUnwindSafe(self.judge.handle(messages)).catch_unwind().await;
+        answer.map_err(|panic| {
+            self.judge = (self.make)();
+            format!(
+                "Stayput itself failed at this message, which is a defect: {}. A retry meets it again",
+                text_of(panic.as_ref())
+            )
+        })
+    }
+
+    async fn take(
+        &self,
+        report: BatchReport,
+        messages: usize,
+        summary: &mut CallSummary,
+        request: &str,
+    ) -> Vec<Fate> {
+        tell::report(&report, request);
+        if !report.findings.is_empty()
+            && let Err(e) = self.judge.findings_sent(&report.findings).await
+        {
+            tracing::warn!(target: TARGET, request, "the findings will be sent again: {e}");
+        }
+        add(&mut summary.guard, &report.summary);
+        let mut fates: Vec<Fate> = report
+            .answers
+            .into_iter()
+            .map(|(_, answer)| fate(answer))
+            .collect();
+        // Every message is answered; one that wasn't must not be taken for done.
+        fates.resize_with(messages, || Fate::Transient("it was not answered".to_owned()));
+        fates
+    }
+}
+
+fn fate(answer: Answer) -> Fate {
+    match answer {
+        Answer::Done => Fate::Done,
+        Answer::Again {
+            why: LaterReason::Transient(why),
+            ..
+        } => Fate::Transient(why),
+        Answer::Again { not_before, why } => Fate::Waits(format!("{}, not before {not_before}", why.word())),
+    }
+}
+
+fn text_of(panic: &(dyn Any + Send)) -> &str {
+    panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("a panic without a text")
+}
+
+fn add(sum: &mut Summary, part: &Summary) {
+    sum.messages += part.messages;
+    sum.judged += part.judged;
+    for (reason, count) in &part.left {
+        *sum.left.entry(reason).or_default() += count;
+    }
+    sum.restored += part.restored;
+    sum.later += part.later;
+    sum.reported += part.reported;
+    sum.lost += part.lost;
+    sum.failed += part.failed;
+    sum.outside += part.outside;
+    // Of the catalogue as a whole, not of this call.
+    sum.jobs = sum.jobs.max(part.jobs);
+    sum.snapshots = sum.snapshots.max(part.snapshots);
+}
+
+fn summarize(summary: &CallSummary, request: &str) {
+    let text = serde_json::to_string(summary).unwrap_or_default();
+    tracing::info!(
+        target: TARGET,
+        request,
+        summary = text,
+        "{} deletions: {} restored, {} wait, {} reported, {} lost, {} failed",
+        summary.deletions,
+        summary.guard.restored,
+        summary.guard.later,
+        summary.guard.reported,
+        summary.guard.lost,
+        summary.guard.failed
+    );
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,174 @@
+//! One JSON object a line. Documents (verdicts, findings, summaries) lie in it as they are, not as text.
+
+use std::fmt;
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+use stayput_aws::clock::SystemClock;
+use stayput_guard::port::Clock;
+use tracing::field::{Field, Visit};
+use tracing::{Event, Subscriber};
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
+use tracing_subscriber::registry::LookupSpan;
+
+/// What our own lines are filtered by.
+pub(crate) const TARGET: &str = "stayput";
+
+/// The variable with a level (`debug`), or with directives as `tracing` has them.
+const VARIABLE: &str = "STAYPUT_LOG";
+
+/// Fields whose text is JSON already.
+const DOCUMENTS: [&str; 3] = ["verdict", "finding", "summary"];
+
+/// Begins to log, and makes panics a line of the log.
+pub(crate) fn start() -> Result<(), String> {
+    let wanted = std::env::var(VARIABLE).unwrap_or_default();
+    let directives = match wanted.trim() {
+        "" => format!("warn,{TARGET}=info"),
+        level if level.bytes().all(|b| b.is_ascii_alphabetic()) => format!("warn,{TARGET}={level}"),
+        directives => directives.to_owned(),
+    };
+    let filter = EnvFilter::try_new(&directives).map_err(|e| {
+        format!(
+            "{VARIABLE} is {wanted:?}: {e}; write error, warn, info, debug or trace, or directives of tracing"
+        )
+    })?;
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .event_format(Lines)
+        .with_writer(std::io::stdout)
+        .init();
+    std::panic::set_hook(Box::new(|panic| {
+        let at = panic.location().map(ToString::to_string).unwrap_or_default();
+        let what = panic.payload_as_str().unwrap_or("(no text)");
+        tracing::error!(target: TARGET, at, "a panic, which is a defect of Stayput: {what}");
+    }));
+    Ok(())
+}
+
+struct Lines;
+
+impl<S, N> FormatEvent<S, N> for Lines
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(
+        &self,
+        _: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        let mut fields = Fields::default();
+        event.record(&mut fields);
+        let meta = event.metadata();
+        let mut line = Map::new();
+        line.insert("time".to_owned(), json!(SystemClock.now().to_string()));
+        line.insert("level".to_owned(), json!(meta.level().as_str()));
+        if meta.target() != TARGET {
+            line.insert("target".to_owned(), json!(meta.target()));
+        }
+        line.append(&mut fields.plain);
+        let mut text = Value::Object(line).to_string();
+        for (name, document) in fields.documents {
+            // Before the closing brace; names are ours and need no escapes.
+            text.truncate(text.len().saturating_sub(1));
+            text.push_str(&format!(",\"{name}\":{document}}}"));
+        }
+        writeln!(writer, "{text}")
+    }
+}
+
+#[derive(Default)]
+struct Fields {
+    plain: Map<String, Value>,
+    documents: Vec<(&'static str, Box<RawValue>)>,
+}
+
+impl Visit for Fields {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.plain
+            .insert(field.name().to_owned(), json!(format!("{value:?}")));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        if DOCUMENTS.contains(&field.name())
+            && let Ok(document) = RawValue::from_string(value.to_owned())
+        {
+            self.documents.push((field.name(), document));
+        } else {
+            self.plain.insert(field.name().to_owned(), json!(value));
+        }
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.plain.insert(field.name().to_owned(), json!(value));
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.plain.insert(field.name().to_owned(), json!(value));
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.plain.insert(field.name().to_owned(), json!(value));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::sync::{Arc, Mutex, PoisonError};
+    use tracing_subscriber::fmt::MakeWriter;
+
+    #[derive(Clone, Default)]
+    struct Kept(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Kept {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl MakeWriter<'_> for Kept {
+        type Writer = Self;
+
+        fn make_writer(&self) -> Self {
+            self.clone()
+        }
+    }
+
+    #[test]
+    fn a_line_is_one_json_object_with_documents_as_they_are() {
+        let kept = Kept::default();
+        let subscriber = tracing_subscriber::fmt()
+            .event_format(Lines)
+            .with_writer(kept.clone())
+            .finish();
+        tracing::subscriber::with_default(subscriber, || {
+            let document = r#"{"object":"s3://b/\"k\"","left":{"spare":2}}"#;
+            tracing::info!(target: TARGET, verdict = document, request = "r\n1", deletions = 3_u64, "two\nlines");
+        });
+        let written = kept.0.lock().unwrap().clone();
+        let text = String::from_utf8(written).unwrap();
+        assert_eq!(text.matches('\n').count(), 1, "{text}");
+        let line: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(line["verdict"]["left"]["spare"], 2);
+        assert_eq!(line["verdict"]["object"], "s3://b/\"k\"");
+        assert_eq!(line["message"], "two\nlines");
+        assert_eq!(
+            (&line["request"], &line["deletions"]),
+            (&json!("r\n1"), &json!(3))
+        );
+    }
+}

@@ -1,0 +1,66 @@
+//! The guard, by the mode of the settings.
+
+use stayput_aws::clock::SystemClock;
+use stayput_aws::connection::Connection;
+use stayput_aws::copies::Copies;
+use stayput_aws::journal::S3Journal;
+use stayput_aws::s3::S3;
+use stayput_core::report::finding::Finding;
+use stayput_guard::batch::{BatchReport, Message};
+use stayput_guard::guard::{Acting, Guard, Observing};
+use stayput_guard::port::PortError;
+use stayput_guard::settings::{Mode, Settings};
+
+/// What a call asks for. The Lambda's own tests answer it in other ways.
+pub(crate) trait Judge {
+    async fn handle(&mut self, messages: &[Message]) -> BatchReport;
+    async fn findings_sent(&self, findings: &[Finding]) -> Result<(), PortError>;
+}
+
+/// A guard on S3.
+pub(crate) enum Watch {
+    Observing(Box<Guard<S3, S3Journal, SystemClock, Observing>>),
+    Acting(Box<Guard<S3, S3Journal, SystemClock, Acting<Copies>>>),
+}
+
+impl Watch {
+    pub(crate) fn new(connection: &Connection, settings: &Settings) -> Self {
+        let reading = S3::new(connection);
+        let journal = settings
+            .control
+            .clone()
+            .map(|control| S3Journal::new(connection, control));
+        let mandate = settings.mandate.clone();
+        match settings.mode {
+            Mode::Observe => {
+                Self::Observing(Box::new(Guard::observing(reading, journal, SystemClock, mandate)))
+            }
+            Mode::Restore => {
+                let copies = Copies::new(connection, settings.control.clone(), settings.copies_per_second);
+                Self::Acting(Box::new(Guard::acting(
+                    reading,
+                    journal,
+                    SystemClock,
+                    copies,
+                    mandate,
+                )))
+            }
+        }
+    }
+}
+
+impl Judge for Watch {
+    async fn handle(&mut self, messages: &[Message]) -> BatchReport {
+        match self {
+            Self::Observing(guard) => guard.handle(messages).await,
+            Self::Acting(guard) => guard.handle(messages).await,
+        }
+    }
+
+    async fn findings_sent(&self, findings: &[Finding]) -> Result<(), PortError> {
+        match self {
+            Self::Observing(guard) => guard.findings_sent(findings).await,
+            Self::Acting(guard) => guard.findings_sent(findings).await,
+        }
+    }
+}
