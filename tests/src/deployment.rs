@@ -61,6 +61,8 @@ impl Deployment {
             "STAYPUT_CONFIG": settings(&name),
             "AWS_ENDPOINT_URL": url,
             "AWS_REGION": REGION,
+            // A line for every verdict, those too that leave an object.
+            "STAYPUT_LOG": "debug",
         });
         cloud.make_function(&name, &zip, &variables);
         cloud.feed(&name, &queue, 10);

@@ -6,6 +6,7 @@
 
 pub mod cloud;
 pub mod deployment;
+pub mod emulator;
 pub mod rebase;
 pub mod relay;
 pub mod system;

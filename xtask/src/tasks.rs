@@ -38,7 +38,7 @@ fn lint_steps(root: &Path, steps: &mut Steps) {
         provide::rust(root, &[], &["rustfmt", "clippy"])
     });
     steps.check("fmt", || {
-        run_command(cargo(root).args(["fmt", "--all", "--check"]))
+        run_command(cargo(root).args(["fmt", "--all", "--check", "--message-format", "short"]))
     });
     steps.check("clippy", || {
         run_command(cargo(root).args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
