@@ -9,14 +9,18 @@ use crate::catalogue::Naming;
 use crate::cause::Cause;
 use crate::class::Class;
 use crate::location::ObjectLocation;
-use crate::loss::{DirectoryUse, Loss, MetadataState};
+use crate::loss::{Loss, MetadataState};
 use crate::report::finding::FindingCode;
 use crate::restoring::Permit;
 use crate::root::Protect;
 use crate::timestamp::Timestamp;
+use table::{Wish, new_run, wish};
 
+mod outcome;
 mod source;
+mod table;
 
+pub use outcome::{Basis, LaterReason, LeaveReason, Outcome, Verdict};
 pub use source::{Candidate, SourceProblem, Sources};
 
 /// What is fixed for all verdicts.
@@ -144,153 +148,6 @@ pub struct Look<'c> {
     pub rule_takes_copies: bool,
 }
 
-/// What is to be done about one deleted object.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Outcome {
-    /// Nothing, and nothing is said.
-    Leave(LeaveReason),
-    /// Copy the version that the permit names.
-    Restore(Permit),
-    /// Look again.
-    Later {
-        /// Not earlier than this.
-        not_before: Timestamp,
-        /// Why.
-        why: LaterReason,
-    },
-    /// Nothing but a finding.
-    Report(FindingCode),
-    /// It can't be put back.
-    Lost(FindingCode),
-}
-
-/// Why nothing is done.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum LeaveReason {
-    /// A key that ends in `/` means nothing.
-    DirectoryMarker,
-    /// Deletions here are intended.
-    Released,
-    /// The key is visible.
-    Visible,
-    /// Deleted by a Stayput.
-    Ours,
-    /// Nobody names it.
-    NotReferenced(Proof),
-    /// Only spare checkpoints name it.
-    Spare,
-    /// Who names it was taken over by another job, which deletes as if it were its own.
-    Claimed,
-    /// A version was purged; that isn't a deletion of the key.
-    Purge,
-    /// Flink, or nobody known, deleted a running snapshot itself: the job ended or went on elsewhere.
-    DiscardedByFlink,
-    /// Flink deleted private files of a forgotten snapshot.
-    Dormant,
-    /// A directory reference, which doesn't count against Flink.
-    NamedByDirectoryOnly,
-    /// A new run writes in the directory.
-    NewRunInDirectory,
-    /// The same run went on, so its older `_metadata` isn't wanted.
-    SameRunWentOn,
-    /// Flink deletes HA objects at every checkpoint.
-    HaByFlink,
-    /// Result stores are never restored: that would keep a finished job from being what it is.
-    ResultStore,
-}
-
-impl LeaveReason {
-    /// A few words for summaries.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Self::DirectoryMarker => "directory marker",
-            Self::Released => "released",
-            Self::Visible => "visible",
-            Self::Ours => "ours",
-            Self::NotReferenced(_) => "not referenced",
-            Self::Spare => "spare",
-            Self::Claimed => "claimed",
-            Self::Purge => "purge",
-            Self::DiscardedByFlink => "discarded by Flink",
-            Self::Dormant => "dormant",
-            Self::NamedByDirectoryOnly => "named by directory only",
-            Self::NewRunInDirectory => "new run in directory",
-            Self::SameRunWentOn => "same run went on",
-            Self::HaByFlink => "HA object deleted by Flink",
-            Self::ResultStore => "result store",
-        }
-    }
-}
-
-/// Why the verdict waits.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum LaterReason {
-    /// Something was deleted within the settle delay.
-    Quiet,
-    /// Flink may be discarding the checkpoint at this moment.
-    MayBeADiscard,
-    /// Something couldn't be read just now.
-    Transient(String),
-    /// The version must be thawed first.
-    Thaw,
-    /// Stayput is paused.
-    Paused,
-    /// The day's budget is spent.
-    BudgetSpent,
-    /// The key was restored within the last 24 hours.
-    OncePerDay,
-    /// `_metadata` comes back only when a listing shows everything that it names.
-    WaitsForItsFiles,
-}
-
-impl LaterReason {
-    /// A few words for people.
-    pub fn word(&self) -> &str {
-        match self {
-            Self::Quiet => "not quiet yet",
-            Self::MayBeADiscard => "may be a discard under way",
-            Self::Transient(_) => "couldn't be read just now",
-            Self::Thaw => "must be thawed first",
-            Self::Paused => "paused",
-            Self::BudgetSpent => "budget spent",
-            Self::OncePerDay => "restored within 24 hours",
-            Self::WaitsForItsFiles => "_metadata waits for its files",
-        }
-    }
-}
-
-/// What a verdict rests on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Basis {
-    /// Snapshots that name the object.
-    Referenced,
-    /// It is an HA store's.
-    HaObject,
-    /// Nobody names it, or that wasn't asked.
-    NotReferenced,
-    /// Nobody can say.
-    Unknown,
-}
-
-/// The answer for one deleted object, with its reasons.
-#[derive(Clone, Debug)]
-pub struct Verdict {
-    /// Which object.
-    pub location: ObjectLocation,
-    /// What to do.
-    pub outcome: Outcome,
-    /// What to tell people beside the outcome: a code and the snapshot it is about.
-    pub findings: Vec<(FindingCode, ObjectLocation)>,
-    /// What it rests on.
-    pub basis: Basis,
-    /// Who needs it most: the class of the strongest referrer.
-    pub class: Option<Class>,
-    /// The cause.
-    pub cause: Cause,
-    /// The snapshot whose need decided.
-    pub decided_by: Option<ObjectLocation>,
-}
-
 /// Whether the answer is "leave" whatever a look at the object's versions would show, so that none is needed.
 /// `cause` is what the messages say; the marker directly above the data version can only be someone else's if there are two.
 pub fn leave_without_a_look(referrals: &[(Naming, Class)], cause: &Cause) -> Option<LeaveReason> {
@@ -310,27 +167,6 @@ pub fn leave_without_a_look(referrals: &[(Naming, Class)], cause: &Cause) -> Opt
     } else {
         LeaveReason::NamedByDirectoryOnly
     })
-}
-
-impl Verdict {
-    /// A verdict that needed no look: the object is left.
-    pub fn left(
-        location: ObjectLocation,
-        reason: LeaveReason,
-        basis: Basis,
-        class: Option<Class>,
-        cause: Cause,
-    ) -> Self {
-        Self {
-            location,
-            outcome: Outcome::Leave(reason),
-            findings: Vec::new(),
-            basis,
-            class,
-            cause,
-            decided_by: None,
-        }
-    }
 }
 
 /// The verdict. Pure: the same arguments give the same answer.
@@ -411,26 +247,6 @@ fn unknown(
     }
 }
 
-/// What one referrer asks for.
-#[derive(Clone, PartialEq, Eq, Debug)]
-enum Wish {
-    Leave(LeaveReason),
-    Report(FindingCode),
-    Later { not_before: Timestamp, why: LaterReason },
-    Restore(Option<FindingCode>),
-}
-
-impl Wish {
-    fn rank(&self) -> u8 {
-        match self {
-            Self::Leave(_) => 0,
-            Self::Report(_) => 1,
-            Self::Later { .. } => 2,
-            Self::Restore(_) => 3,
-        }
-    }
-}
-
 fn referenced(
     deletion: &Deletion,
     referrers: &[Referrer<'_>],
@@ -507,160 +323,6 @@ fn referenced(
 
 fn is_needed_whatever_the_cause(referrer: &Referrer<'_>) -> bool {
     referrer.class >= Class::Resting && referrer.loss.metadata == MetadataState::Stands
-}
-
-fn new_run(referrer: &Referrer<'_>) -> bool {
-    referrer.loss.metadata != MetadataState::Stands
-        && matches!(referrer.loss.directory_use, DirectoryUse::NewRun { .. })
-}
-
-/// One cell of the verdict table.
-fn wish(
-    deletion: &Deletion,
-    referrer: &Referrer<'_>,
-    look: &Look<'_>,
-    policy: &Policy,
-    now: Timestamp,
-) -> Wish {
-    let loss = referrer.loss;
-    let cause = loss.cause_for(&deletion.cause);
-    let class = referrer.class;
-    if class == Class::Spare {
-        return Wish::Leave(LeaveReason::Spare);
-    }
-    if cause.is_flink_or_unknown() && !referrer.naming.counts_against_flink() {
-        return Wish::Leave(LeaveReason::NamedByDirectoryOnly);
-    }
-    if cause.is_flink_or_unknown() && referrer.claimed {
-        return Wish::Leave(LeaveReason::Claimed);
-    }
-    if new_run(referrer) {
-        return Wish::Leave(LeaveReason::NewRunInDirectory);
-    }
-    let went_on =
-        loss.metadata != MetadataState::Stands && matches!(loss.directory_use, DirectoryUse::SameRun { .. });
-    if went_on && referrer.naming == Naming::ItsMetadata {
-        return Wish::Leave(LeaveReason::SameRunWentOn);
-    }
-    match cause {
-        Cause::Ours => Wish::Leave(LeaveReason::Ours),
-        Cause::Lifecycle => match class {
-            Class::Dormant if look.protect != Protect::All => Wish::Report(FindingCode::DormantExpired),
-            Class::Dormant if look.sources.restored_before() >= 2 => Wish::Report(FindingCode::Held),
-            Class::Spare | Class::Dormant | Class::Resting | Class::Running => by_rule(look),
-        },
-        Cause::Foreign(_) => {
-            let intent = loss.whole
-                && (class < Class::Running || referrer.put_back_before || (referrer.moved && !went_on));
-            let wish = if intent {
-                Wish::Report(FindingCode::DeletedAsAWhole)
-            } else {
-                Wish::Restore(None)
-            };
-            once_quiet(wish, class, loss, policy, now)
-        }
-        Cause::Flink | Cause::Unknown => {
-            let wish = by_flink_or_unknown(cause, deletion, referrer, policy, now);
-            once_quiet(wish, class, loss, policy, now)
-        }
-    }
-}
-
-fn by_rule(look: &Look<'_>) -> Wish {
-    let again = look.sources.restored_before() >= 1;
-    Wish::Restore(match (again, look.rule_takes_copies) {
-        (true, _) => Some(FindingCode::RepeatOffence),
-        (false, true) => Some(FindingCode::RuleTakesCopies),
-        (false, false) => None,
-    })
-}
-
-fn by_flink_or_unknown(
-    cause: &Cause,
-    deletion: &Deletion,
-    referrer: &Referrer<'_>,
-    policy: &Policy,
-    now: Timestamp,
-) -> Wish {
-    let (loss, class) = (referrer.loss, referrer.class);
-    let by_flink = *cause == Cause::Flink;
-    let code = if by_flink {
-        FindingCode::FlinkDeletedNeeded
-    } else {
-        FindingCode::DeletedNeeded
-    };
-    let discarded = match &loss.metadata {
-        MetadataState::Hidden { cause, .. } => loss.whole || cause.is_flink_or_unknown(),
-        MetadataState::Gone => true,
-        MetadataState::Stands => false,
-    };
-    if discarded {
-        return match (class, loss.whole) {
-            (Class::Running, _) => Wish::Leave(LeaveReason::DiscardedByFlink),
-            (_, true) => Wish::Report(FindingCode::DeletedAsAWhole),
-            (_, false) => Wish::Report(FindingCode::MetadataHidden),
-        };
-    }
-    if !loss.exclusive_missing_by_flink {
-        return if class == Class::Dormant {
-            Wish::Report(code)
-        } else {
-            Wish::Restore(Some(code))
-        };
-    }
-    if class == Class::Dormant {
-        return if by_flink {
-            Wish::Leave(LeaveReason::Dormant)
-        } else {
-            Wish::Report(code)
-        };
-    }
-    if let Some(look) = policy
-        .looks()
-        .into_iter()
-        .map(|after| deletion.at.plus(after))
-        .find(|at| now < *at)
-    {
-        return Wish::Later {
-            not_before: look,
-            why: LaterReason::MayBeADiscard,
-        };
-    }
-    if by_flink || referrer.left_to_flink {
-        Wish::Report(FindingCode::DiscardCutShort)
-    } else {
-        Wish::Restore(Some(code))
-    }
-}
-
-/// Waits until nothing of the snapshot was deleted within the settle delay; for a running one no longer than three of them.
-fn once_quiet(wish: Wish, class: Class, loss: &Loss, policy: &Policy, now: Timestamp) -> Wish {
-    if matches!(wish, Wish::Leave(_)) {
-        return wish;
-    }
-    let Some(quiet_from) = loss.newest_marker.map(|m| m.plus(policy.settle)) else {
-        return wish;
-    };
-    if now >= quiet_from {
-        return wish;
-    }
-    let waited_enough = class == Class::Running
-        && loss
-            .oldest_unanswered
-            .is_some_and(|m| now.since(m) >= policy.quiet_at_most());
-    if waited_enough {
-        return wish;
-    }
-    match wish {
-        Wish::Later { not_before, why } => Wish::Later {
-            not_before: not_before.max(quiet_from),
-            why,
-        },
-        Wish::Leave(_) | Wish::Report(_) | Wish::Restore(_) => Wish::Later {
-            not_before: quiet_from,
-            why: LaterReason::Quiet,
-        },
-    }
 }
 
 /// Somebody needs it: what can be copied, and whether it may be now.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use s3_documents::bucket::Versioning;
 use s3_documents::lifecycle::LifecycleConfiguration;
 use s3_documents::notification::{Deletion as DeletionKind, Record};
-use stayput_core::catalogue::{Naming, SnapshotId};
+use stayput_core::catalogue::Naming;
 use stayput_core::cause::Cause;
 use stayput_core::class::{Class, Moment};
 use stayput_core::layout::{METADATA_FILE, Place};
@@ -26,7 +26,9 @@ pub use crate::restore::{Acting, Hand, Observing};
 use crate::survey::{Eyes, Named, Survey};
 
 mod answer;
+mod evidence;
 mod judging;
+mod telling;
 
 /// Watches deletions. Keep one for as long as the process lives: its catalogue makes the next call cheap.
 pub struct Guard<R, J, C, H = Observing> {
@@ -53,8 +55,10 @@ struct Bucket {
 struct Notice {
     location: ObjectLocation,
     told: Told,
-    /// Who the messages say deleted it; the latest that names anybody.
+    /// Who the messages say deleted it; of several the one that asks most for a look.
     cause: Cause,
+    /// Likewise, of the messages that name no marker: all that is known of a marker which no message names.
+    cause_without_marker: Cause,
     /// When the messages say it was deleted, if they do.
     at: Option<Timestamp>,
     /// The messages, by their place in the call.
@@ -219,6 +223,7 @@ where
                             location,
                             told: Told::default(),
                             cause: Cause::Unknown,
+                            cause_without_marker: Cause::Unknown,
                             at: None,
                             messages: BTreeSet::new(),
                         });
@@ -226,7 +231,11 @@ where
                         notice.told.purged |= purge;
                         notice.told.deleted |= !purge || deleted.what == DeletionKind::Unspecified;
                         if !purge {
-                            if cause != Cause::Unknown {
+                            // Not the latest message: they come in any order. Which marker counts is seen at the look.
+                            if deleted.version_id.is_none() && outranks(&cause, &notice.cause_without_marker) {
+                                notice.cause_without_marker = cause.clone();
+                            }
+                            if outranks(&cause, &notice.cause) {
                                 notice.cause = cause;
                             }
                             let at = deleted
@@ -291,6 +300,21 @@ where
                 Err(e) => failed.push(e.to_string()),
             }
         }
+    }
+}
+
+/// Whether a cause asks for a look more than another: what could be left unseen on one may not be on the other.
+fn outranks(cause: &Cause, other: &Cause) -> bool {
+    let rank = |cause: &Cause| match cause {
+        Cause::Unknown => 0,
+        Cause::Ours => 1,
+        Cause::Flink => 2,
+        Cause::Lifecycle => 3,
+        Cause::Foreign(_) => 4,
+    };
+    match (cause, other) {
+        (Cause::Foreign(who), Cause::Foreign(before)) => who > before,
+        _ => rank(cause) > rank(other),
     }
 }
 

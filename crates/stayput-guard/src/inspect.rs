@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::StreamExt;
 use futures_util::stream;
 use stayput_core::catalogue::SnapshotId;
-use stayput_core::cause::Cause;
 use stayput_core::layout;
 use stayput_core::location::ObjectLocation;
 use stayput_core::loss::{DirectoryUse, Loss, MetadataState, MissingObject};
@@ -272,13 +271,4 @@ async fn directory_use<R: Reading + Sync, J: Journal + Sync>(
         }
     }
     Ok(used)
-}
-
-/// The cause of an object without versions, or of one whose marker nobody knows, is what messages said of the key.
-pub(crate) fn cause_of_key(history: &KeyHistory, by_marker: Cause, told: &Cause) -> Cause {
-    if history.hidden().is_some() && by_marker != Cause::Unknown {
-        by_marker
-    } else {
-        told.clone()
-    }
 }

@@ -4,32 +4,31 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::StreamExt;
 use futures_util::stream;
-use stayput_core::catalogue::Catalogue;
+use stayput_core::catalogue::{Catalogue, SnapshotId};
 use stayput_core::cause::Cause;
 use stayput_core::layout::{self, METADATA_FILE};
 use stayput_core::location::ObjectLocation;
 use stayput_core::metadata::{NotTaken, take};
-use stayput_core::restoring::copy_metadata;
-use stayput_core::root::RootKind;
 use stayput_core::snapshot::{
-    Contents, Facts, HiddenBy, JobDirectory, Kept, Snapshot, SnapshotKind, Unreadable, identity_of,
+    Contents, Facts, HiddenBy, JobDirectory, Kept, Snapshot, SnapshotKind, identity_of,
 };
 use stayput_core::timestamp::Timestamp;
-use stayput_core::version::{KeyHistory, VersionId};
 
-use crate::causes::{self, ToldCauses};
-use crate::mandate::Mandate;
-use crate::memory::{HiddenIds, Memory, Switches};
-use crate::port::{Journal, Listing, ObjectBody, ObjectHead, PortError, PortErrorKind, Reading, VersionsOf};
+use crate::memory::HiddenIds;
+use crate::port::{Journal, Listing, PortError, Reading};
+pub(crate) use eyes::Eyes;
+pub(crate) use fetch::first_written;
+use fetch::{Fetched, fetch};
+
+mod discover;
+mod eyes;
+mod fetch;
+mod hidden;
 
 /// So many requests are under way at once.
 const CONCURRENT: usize = 16;
-/// Roots are descended so deep for job directories.
-const DEPTH: usize = 4;
 /// Of one directory so many checkpoints are read at once; of the others only the newest by time.
 const READ_PER_DIRECTORY: usize = 16;
-/// So many versions of one `_metadata`, and so many hidden checkpoints of one directory, are tried.
-const TRIES: usize = 4;
 
 /// What a call names, so that it must be looked at anew.
 #[derive(Debug, Default)]
@@ -55,84 +54,6 @@ pub(crate) struct Survey {
     pub(crate) failed: Vec<String>,
     /// Directories of which something couldn't be read just now: nobody knows their heads, and they are looked at again at the next call.
     failing: BTreeSet<JobDirectory>,
-}
-
-/// What everybody needs who looks: borrowed for one call.
-pub(crate) struct Eyes<'g, R, J> {
-    pub(crate) reading: &'g R,
-    pub(crate) memory: &'g Memory<J>,
-    pub(crate) mandate: &'g Mandate,
-    pub(crate) told: &'g ToldCauses,
-    pub(crate) switches: &'g Switches,
-    pub(crate) rules: &'g BTreeMap<String, s3_documents::lifecycle::LifecycleConfiguration>,
-    pub(crate) now: Timestamp,
-}
-
-impl<R: Reading + Sync, J: Journal + Sync> Eyes<'_, R, J> {
-    /// All versions and markers of one key.
-    pub(crate) async fn history(&self, location: &ObjectLocation) -> Result<KeyHistory, PortError> {
-        let of = VersionsOf {
-            bucket: location.bucket(),
-            prefix: location.key(),
-            by_directory: false,
-            after_key: None,
-            pages: Some(1),
-        };
-        let mut listing = self.reading.versions(of.clone()).await?;
-        // Longer keys sort after the key itself, so its rows are on the first page unless there are a thousand of them.
-        if listing.truncated && listing.entries.iter().all(|e| e.key == location.key()) {
-            listing = self.reading.versions(VersionsOf { pages: None, ..of }).await?;
-        }
-        listing.entries.retain(|e| e.key == location.key());
-        Ok(KeyHistory::new(listing.entries))
-    }
-
-    /// Who put the marker directly above the data version there: message, journal, rule.
-    pub(crate) async fn cause_of(
-        &self,
-        location: &ObjectLocation,
-        history: &KeyHistory,
-        ask_journal: bool,
-    ) -> Result<Cause, PortError> {
-        let Some(hidden) = history.hidden() else {
-            return Ok(Cause::Unknown);
-        };
-        let marker = &hidden.above_data.id;
-        let told = self.told.of(location, marker).cloned();
-        if let Some(cause) = told.filter(|c| *c != Cause::Unknown) {
-            return Ok(cause);
-        }
-        if ask_journal {
-            let remembered = if location.file_name() == METADATA_FILE {
-                let (kind, job) = identity_of(location);
-                self.memory.who_hid(&job, id_of(kind), location, marker).await?
-            } else {
-                self.memory.cause(location, marker).await?
-            };
-            if let Some(cause) = remembered {
-                return Ok(cause);
-            }
-        }
-        let rules = self.rules.get(location.bucket());
-        Ok(rules
-            .and_then(|r| causes::by_rule(r, history))
-            .map_or(Cause::Unknown, |(_, cause)| cause))
-    }
-}
-
-fn id_of(kind: SnapshotKind) -> Option<u64> {
-    match kind {
-        SnapshotKind::Checkpoint { id } => Some(id),
-        SnapshotKind::Savepoint => None,
-    }
-}
-
-/// One `_metadata` that was asked for.
-enum Fetched {
-    Body(ObjectBody),
-    Absent,
-    Unreadable(Unreadable),
-    Failed(String),
 }
 
 impl Survey {
@@ -218,79 +139,6 @@ impl Survey {
         }
     }
 
-    /// Descends all roots for job directories and savepoints. `false` if anything couldn't be listed.
-    async fn discover<R: Reading + Sync, J: Journal + Sync>(
-        &mut self,
-        eyes: &Eyes<'_, R, J>,
-        jobs: &mut BTreeSet<JobDirectory>,
-        savepoints: &mut BTreeSet<ObjectLocation>,
-    ) -> bool {
-        let of_snapshots = |kind| matches!(kind, RootKind::Checkpoints | RootKind::Savepoints);
-        let other_roots: Vec<(String, String)> = eyes
-            .mandate
-            .roots
-            .iter()
-            .filter(|r| !of_snapshots(r.kind))
-            .map(|r| (r.bucket().to_owned(), r.metadata_prefix()))
-            .collect();
-        let mut level: Vec<(String, String)> = eyes
-            .mandate
-            .roots
-            .iter()
-            .filter(|r| of_snapshots(r.kind))
-            .map(|r| (r.bucket().to_owned(), r.metadata_prefix()))
-            .collect();
-        let mut complete = true;
-        for depth in 0..=DEPTH {
-            let listings: Vec<_> = stream::iter(std::mem::take(&mut level))
-                .map(|(bucket, prefix)| async move {
-                    let listing = eyes.reading.list(&bucket, &prefix, true).await;
-                    (bucket, prefix, listing)
-                })
-                .buffer_unordered(CONCURRENT)
-                .collect()
-                .await;
-            for (bucket, prefix, listing) in listings {
-                let listing = match listing {
-                    Ok(listing) => listing,
-                    Err(e) => {
-                        complete = false;
-                        self.failed.push(e.to_string());
-                        continue;
-                    }
-                };
-                if listing
-                    .objects
-                    .iter()
-                    .any(|o| o.key == format!("{prefix}{METADATA_FILE}"))
-                {
-                    savepoints.insert(ObjectLocation::new(&*bucket, &*prefix));
-                }
-                for child in listing.prefixes {
-                    if other_roots.iter().any(|(b, p)| *b == bucket && *p == child) {
-                        continue;
-                    }
-                    let name = child[prefix.len()..].trim_end_matches('/');
-                    let job = |prefix: &str| JobDirectory {
-                        bucket: bucket.clone(),
-                        prefix: prefix.to_owned(),
-                    };
-                    if layout::is_job_id(name) {
-                        jobs.insert(job(&child));
-                    } else if layout::checkpoint_id(name).is_some() || name == "shared" || name == "taskowned"
-                    {
-                        jobs.insert(job(&prefix));
-                    } else if name.starts_with("savepoint-") {
-                        savepoints.insert(ObjectLocation::new(&*bucket, &*child));
-                    } else if depth < DEPTH {
-                        level.push((bucket.clone(), child));
-                    }
-                }
-            }
-        }
-        complete
-    }
-
     /// Takes in the listing of the `chk-*` directories of one job directory.
     async fn take_listing<R: Reading + Sync, J: Journal + Sync>(
         &mut self,
@@ -374,7 +222,7 @@ impl Survey {
 
     /// Directories that hold checkpoints, or did; not those of savepoints.
     fn job_directories(&self) -> Vec<JobDirectory> {
-        let of_checkpoints = |id: &stayput_core::catalogue::SnapshotId| {
+        let of_checkpoints = |id: &SnapshotId| {
             self.catalogue
                 .get(*id)
                 .is_some_and(|s| s.kind != SnapshotKind::Savepoint)
@@ -501,108 +349,6 @@ impl Survey {
         self.catalogue.job_mut(&job).listed_at = Some(eyes.now);
     }
 
-    /// Looks a `_metadata` up by its versions: visible, or hidden and by whom.
-    pub(crate) async fn look_up<R: Reading + Sync, J: Journal + Sync>(
-        &mut self,
-        eyes: &Eyes<'_, R, J>,
-        metadata: &ObjectLocation,
-    ) {
-        let history = match eyes.history(metadata).await {
-            Ok(history) => history,
-            Err(e) => return self.fail(identity_of(metadata).1, e.to_string()),
-        };
-        let hidden = match history.hidden() {
-            None => None,
-            Some(hidden) if !eyes.mandate.counts(hidden.above_data.last_modified) => {
-                return self.catalogue.remove(metadata);
-            }
-            Some(hidden) => {
-                let cause = match eyes.cause_of(metadata, &history, true).await {
-                    Ok(cause) => cause,
-                    Err(e) => return self.fail(identity_of(metadata).1, e.to_string()),
-                };
-                Some(HiddenBy {
-                    at: hidden.above_data.last_modified,
-                    marker: hidden.above_data.id.clone(),
-                    cause,
-                })
-            }
-        };
-        let mut unreadable = None;
-        for version in history
-            .data_versions()
-            .take(if hidden.is_some() { TRIES } else { 1 })
-        {
-            let fetched = fetch(eyes, metadata, Some(&version.id)).await;
-            match fetched {
-                Fetched::Absent => continue,
-                Fetched::Body(body) if hidden.is_some() && !parses(&body, metadata, eyes.mandate) => {
-                    // The newest version that parses to its end is the one that would come back.
-                    unreadable.get_or_insert(Fetched::Body(body));
-                }
-                Fetched::Unreadable(_) if hidden.is_some() => {
-                    unreadable.get_or_insert(fetched);
-                }
-                other => return self.enter(eyes, metadata, other, hidden),
-            }
-        }
-        match unreadable {
-            Some(fetched) => self.enter(eyes, metadata, fetched, hidden),
-            None => self.catalogue.remove(metadata),
-        }
-    }
-
-    /// Looks for hidden `_metadata` above the newest visible id. Ids aren't padded, so those of more digits sort elsewhere.
-    pub(crate) async fn look_for_hidden<R: Reading + Sync, J: Journal + Sync>(
-        &mut self,
-        eyes: &Eyes<'_, R, J>,
-        job: &JobDirectory,
-    ) {
-        let newest = self.newest_visible(job);
-        let prefix = format!("{}chk-", job.prefix);
-        let mut after: Vec<Option<String>> = vec![newest.map(|n| format!("{prefix}{n}/"))];
-        if let Some(power) = newest.and_then(next_power_of_ten) {
-            after.push(Some(format!("{prefix}{power}")));
-        }
-        let mut found: BTreeSet<u64> = BTreeSet::new();
-        for after in after {
-            let of = VersionsOf {
-                bucket: &job.bucket,
-                prefix: &prefix,
-                by_directory: true,
-                after_key: after.as_deref(),
-                pages: Some(1),
-            };
-            match eyes.reading.versions(of).await {
-                Ok(listing) => found.extend(listing.prefixes.iter().filter_map(|p| {
-                    layout::checkpoint_id(p.strip_prefix(job.prefix.as_str())?.trim_end_matches('/'))
-                })),
-                Err(e) => self.fail(job.clone(), e.to_string()),
-            }
-        }
-        for id in found
-            .into_iter()
-            .rev()
-            .filter(|id| Some(*id) > newest)
-            .take(TRIES)
-        {
-            let metadata = ObjectLocation::new(&*job.bucket, format!("{prefix}{id}/{METADATA_FILE}"));
-            if self.catalogue.at(&metadata).is_none() {
-                self.look_up(eyes, &metadata).await;
-            }
-            // The newest that was ever complete decides; older ones matter only if Flink failed to store this one.
-            let decided = self.snapshot_at(&metadata).is_some_and(|s| {
-                s.hidden.as_ref().is_none_or(|h| {
-                    h.cause != Cause::Flink
-                        || h.at.since(s.written) > stayput_core::class::FAILED_STORE_WITHIN
-                })
-            });
-            if decided {
-                break;
-            }
-        }
-    }
-
     fn enter<R, J>(
         &mut self,
         eyes: &Eyes<'_, R, J>,
@@ -654,62 +400,5 @@ impl Survey {
             kept: None,
         });
         self.mark_kept(eyes, metadata);
-    }
-}
-
-fn parses(body: &ObjectBody, metadata: &ObjectLocation, mandate: &Mandate) -> bool {
-    let (kind, _) = identity_of(metadata);
-    take(&body.bytes, metadata, &mandate.roots)
-        .is_ok_and(|taken| id_of(kind).is_none_or(|id| id == taken.complete.checkpoint_id))
-}
-
-/// When the bytes were first written: a copy made by Stayput says when its source was.
-pub(crate) fn first_written(head: &ObjectHead) -> Timestamp {
-    head.metadata_value(copy_metadata::SOURCE_LAST_MODIFIED)
-        .and_then(|text| Timestamp::parse(text).ok())
-        .unwrap_or(head.last_modified)
-}
-
-async fn fetch<R: Reading + Sync, J>(
-    eyes: &Eyes<'_, R, J>,
-    metadata: &ObjectLocation,
-    version: Option<&VersionId>,
-) -> Fetched {
-    let limit = eyes.mandate.max_metadata_bytes;
-    match eyes.reading.body(metadata, version, limit).await {
-        Ok(body) => Fetched::Body(body),
-        Err(e) => match e.kind {
-            PortErrorKind::NotFound => Fetched::Absent,
-            PortErrorKind::Denied => Fetched::Unreadable(Unreadable::Denied),
-            PortErrorKind::TooLarge { size } => Fetched::Unreadable(Unreadable::TooLarge { size, limit }),
-            PortErrorKind::Archived | PortErrorKind::Unreadable | PortErrorKind::Unsupported => {
-                Fetched::Unreadable(Unreadable::OutOfReach(e.to_string()))
-            }
-            PortErrorKind::Throttled
-            | PortErrorKind::Conflict
-            | PortErrorKind::Precondition
-            | PortErrorKind::Transient => Fetched::Failed(e.to_string()),
-        },
-    }
-}
-
-fn next_power_of_ten(id: u64) -> Option<u64> {
-    let mut power: u64 = 10;
-    while power <= id {
-        power = power.checked_mul(10)?;
-    }
-    Some(power)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::next_power_of_ten;
-
-    #[test]
-    fn ids_of_more_digits_begin_at_the_next_power_of_ten() {
-        assert_eq!(next_power_of_ten(0), Some(10));
-        assert_eq!(next_power_of_ten(9), Some(10));
-        assert_eq!(next_power_of_ten(10), Some(100));
-        assert_eq!(next_power_of_ten(u64::MAX), None);
     }
 }

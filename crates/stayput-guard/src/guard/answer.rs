@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::StreamExt;
 use futures_util::stream;
-use stayput_core::chain::{NamedBy, named_by};
 use stayput_core::loss::MetadataState;
-use stayput_core::report::finding::{Finding, FindingCode};
+use stayput_core::report::finding::FindingCode;
 use stayput_core::restoring::Permit;
 use stayput_core::verdict::{Basis, LaterReason};
 use stayput_core::version::KeyHistory;
@@ -14,7 +13,7 @@ use stayput_core::version::KeyHistory;
 use super::judging::{Bench, Judged};
 use super::{
     Acted, BatchReport, Cause, Class, Done, Hand, Journal, METADATA_FILE, Message, Notice, ObjectLocation,
-    Outcome, Reading, Timestamp, Verdict, identity_of,
+    Outcome, Reading, Timestamp, Verdict,
 };
 use crate::batch::{Answer, Summary};
 use crate::inspect::inspect;
@@ -23,9 +22,6 @@ use crate::restore::put_back;
 
 /// So many copies are under way at once.
 const CONCURRENT: usize = 8;
-/// So many checkpoints of a directory are looked at to find one that still works.
-const TRIED_FOR_HEALTH: usize = 4;
-
 impl<R, J, H> Bench<'_, R, J, H>
 where
     R: Reading + Sync,
@@ -328,148 +324,6 @@ where
         }
     }
 
-    /// Reads each snapshot that decided anything once more, to say which handle names the object. What can't be read isn't explained.
-    async fn named_by(&self, judged: &[Judged]) -> BTreeMap<ObjectLocation, NamedBy> {
-        let mut wanted: BTreeMap<&ObjectLocation, Vec<ObjectLocation>> = BTreeMap::new();
-        for j in judged
-            .iter()
-            .filter(|j| !matches!(j.verdict.outcome, Outcome::Leave(_)))
-        {
-            if let Some(snapshot) = j
-                .verdict
-                .decided_by
-                .as_ref()
-                .filter(|s| **s != j.verdict.location)
-            {
-                wanted
-                    .entry(snapshot)
-                    .or_default()
-                    .push(j.verdict.location.clone());
-            }
-        }
-        let mut found = BTreeMap::new();
-        for (metadata, objects) in wanted {
-            let version = self
-                .survey
-                .catalogue
-                .at(metadata)
-                .and_then(|id| self.survey.catalogue.get(id))
-                .and_then(|s| s.version.as_ref());
-            let body = self
-                .eyes
-                .reading
-                .body(metadata, version, self.eyes.mandate.max_metadata_bytes)
-                .await;
-            if let Ok(body) = body {
-                found.extend(named_by(&body.bytes, metadata, &objects));
-            }
-        }
-        found
-    }
-
-    /// One finding per snapshot and code, and only those that are news.
-    async fn findings(&mut self, judged: &[Judged]) -> Vec<Finding> {
-        let mut all: BTreeMap<(FindingCode, String), Finding> = BTreeMap::new();
-        for j in judged {
-            let verdict = &j.verdict;
-            let about = verdict.decided_by.as_ref().unwrap_or(&verdict.location);
-            let of_outcome = match verdict.outcome {
-                Outcome::Report(code) | Outcome::Lost(code) => Some((code, about.clone())),
-                Outcome::Leave(_) | Outcome::Restore(_) | Outcome::Later { .. } => None,
-            };
-            let codes: BTreeSet<_> = verdict.findings.iter().cloned().chain(of_outcome).collect();
-            for (code, about) in codes {
-                let finding = all
-                    .entry((code, about.to_string()))
-                    .or_insert_with(|| Finding::new(code, about.to_string()));
-                finding.count(&verdict.location);
-                finding.deadline = match (finding.deadline, j.deadline) {
-                    (Some(a), Some(b)) => Some(a.min(b)),
-                    (a, b) => a.or(b),
-                };
-                if finding.undo.is_none() {
-                    finding.undo = undo_command(&verdict.location, j.history.as_ref());
-                }
-            }
-        }
-        self.say_what_still_works(judged, &mut all).await;
-        let mut news = Vec::new();
-        for finding in all.into_values() {
-            // A finding whose memory can't be asked is sent: twice is better than never.
-            if self
-                .eyes
-                .memory
-                .is_news(&finding, self.eyes.now)
-                .await
-                .unwrap_or(true)
-            {
-                news.push(finding);
-            }
-        }
-        news.sort_by_key(|f| std::cmp::Reverse(f.severity));
-        news
-    }
-
-    /// Of a loss people ask at once: what is broken by it, and what can the job still be restored from?
-    async fn say_what_still_works(
-        &mut self,
-        judged: &[Judged],
-        findings: &mut BTreeMap<(FindingCode, String), Finding>,
-    ) {
-        let mut working: BTreeMap<ObjectLocation, Option<String>> = BTreeMap::new();
-        for j in judged {
-            let (Outcome::Lost(code), Some(about)) = (&j.verdict.outcome, &j.verdict.decided_by) else {
-                continue;
-            };
-            let broken: Vec<ObjectLocation> = self
-                .survey
-                .catalogue
-                .namings(&j.verdict.location, j.verdict.location.key())
-                .iter()
-                .filter_map(|r| self.survey.catalogue.get(r.snapshot))
-                .filter(|s| s.hidden.is_none())
-                .map(|s| s.metadata.clone())
-                .collect();
-            if !working.contains_key(about) {
-                let newest = self.newest_that_works(about).await;
-                working.insert(about.clone(), newest);
-            }
-            let Some(finding) = findings.get_mut(&(*code, about.to_string())) else {
-                continue;
-            };
-            for metadata in broken.iter().map(ToString::to_string) {
-                if !finding.broken.contains(&metadata) {
-                    finding.broken.push(metadata);
-                }
-            }
-            finding.newest_that_works = working.get(about).cloned().flatten();
-        }
-    }
-
-    /// The newest visible checkpoint of the same directory of which nothing is missing; of those beside it, the newest few are tried.
-    async fn newest_that_works(&mut self, about: &ObjectLocation) -> Option<String> {
-        let job = identity_of(about).1;
-        let mut beside: Vec<(Timestamp, ObjectLocation)> = self
-            .survey
-            .catalogue
-            .iter()
-            .filter(|(_, s)| s.job == job && s.hidden.is_none() && s.facts().is_some())
-            .map(|(_, s)| (s.written, s.metadata.clone()))
-            .collect();
-        beside.sort();
-        for (_, metadata) in beside.into_iter().rev().take(TRIED_FOR_HEALTH) {
-            let seen = inspect(&self.eyes, self.survey, &metadata, &BTreeSet::new()).await;
-            if let Ok(Some((_, seen))) = seen
-                && seen.loss.missing.is_empty()
-                && seen.overwritten.is_empty()
-                && seen.loss.metadata == MetadataState::Stands
-            {
-                return Some(metadata.to_string());
-            }
-        }
-        None
-    }
-
     fn summary(&self, judged: &[Judged], done: &[Done], messages: usize) -> Summary {
         let mut summary = Summary {
             messages: messages as u64,
@@ -521,26 +375,5 @@ fn comes_again(why: &LaterReason) -> bool {
         | LaterReason::Transient(_)
         | LaterReason::WaitsForItsFiles => true,
         LaterReason::Thaw | LaterReason::Paused | LaterReason::BudgetSpent | LaterReason::OncePerDay => false,
-    }
-}
-
-/// The command that removes the marker on top, so that the version below is visible again.
-fn undo_command(location: &ObjectLocation, history: Option<&KeyHistory>) -> Option<String> {
-    let marker = &history?.hidden()?.newest.id;
-    Some(format!(
-        "aws s3api delete-object --bucket {} --key {} --version-id {}",
-        quoted(location.bucket()),
-        quoted(location.key()),
-        quoted(marker.as_str())
-    ))
-}
-
-/// For a POSIX shell.
-fn quoted(text: &str) -> String {
-    let plain = |b: u8| b.is_ascii_alphanumeric() || b"/._-".contains(&b);
-    if !text.is_empty() && text.bytes().all(plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
     }
 }

@@ -5,20 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use s3_documents::bucket::Versioning;
 use stayput_core::catalogue::Referral;
 use stayput_core::lifecycle_rules::{self, RuledObject};
-use stayput_core::loss::{Loss, MetadataState, fitting};
+use stayput_core::loss::Loss;
 use stayput_core::restoring::copy_metadata;
 use stayput_core::snapshot::Contents;
-use stayput_core::verdict::{
-    Basis, Candidate, Deletion, Evidence, Look, Proof, Referrer, Sources, Why, judge,
-};
+use stayput_core::verdict::{Basis, Candidate, Deletion, Evidence, Look, Proof, Sources, Why, judge};
 use stayput_core::version::{KeyHistory, VersionEntry};
 
+use super::evidence::ReferrerFacts;
 use super::{
     Cause, Class, Eyes, Hand, Journal, LeaveReason, Moment, Naming, Notice, ObjectLocation, Outcome,
-    PortError, Protect, Reading, RootKind, SnapshotId, Survey, Verdict, identity_of, leave_without_a_look,
+    PortError, Protect, Reading, RootKind, Survey, Verdict, leave_without_a_look,
 };
 use crate::causes;
-use crate::inspect::{Inspected, cause_of_key, inspect};
+use crate::inspect::Inspected;
 use crate::survey::first_written;
 
 /// A rule that would take a copy within this is worth a finding before the first copy.
@@ -32,13 +31,13 @@ pub(super) struct Bench<'g, R, J, H> {
     pub(super) survey: &'g mut Survey,
     pub(super) hand: &'g H,
     versioning: BTreeMap<String, Versioning>,
-    told: BTreeSet<ObjectLocation>,
+    pub(super) told: BTreeSet<ObjectLocation>,
     pub(super) inspected: BTreeMap<ObjectLocation, Inspected>,
-    claimed: BTreeMap<ObjectLocation, bool>,
+    pub(super) claimed: BTreeMap<ObjectLocation, bool>,
     pub(super) outside: u64,
     /// Why nobody knows what persons switched; then nothing is restored.
     pub(super) switches_unread: Option<String>,
-    untouched: Loss,
+    pub(super) untouched: Loss,
 }
 
 /// A verdict with what carrying it out and telling people needs.
@@ -111,7 +110,7 @@ where
         judged
     }
 
-    fn proof(&self) -> Proof {
+    pub(super) fn proof(&self) -> Proof {
         let except = self
             .survey
             .catalogue
@@ -277,7 +276,7 @@ where
         let mut cause = cause_of_key(
             &history,
             self.eyes.cause_of(location, &history, true).await?,
-            &notice.cause,
+            notice,
         );
         if cause == Cause::Ours && self.eyes.memory.hidden_by_orphans(location).await? {
             cause = Cause::Foreign(BY_ORPHANS.to_owned());
@@ -444,239 +443,19 @@ where
         };
         lifecycle_rules::purges(self.rules(location)?, object, deletion.at)
     }
-
-    /// Some ways of naming count only when the object's versions say so.
-    async fn counts(
-        &mut self,
-        referral: &Referral,
-        metadata: &ObjectLocation,
-        history: &KeyHistory,
-    ) -> Result<bool, PortError> {
-        match referral.naming {
-            Naming::ItsMetadata | Naming::Exact { .. } | Naming::Directory => Ok(true),
-            Naming::ByName { means } => {
-                let means = self.survey.catalogue.index.location(means);
-                Ok(self.eyes.history(&means).await?.is_empty())
-            }
-            Naming::LiveDatabase => {
-                let head = self
-                    .survey
-                    .catalogue
-                    .at(metadata)
-                    .and_then(|id| self.survey.catalogue.get(id));
-                let written = history.data_versions().next().map(|v| v.last_modified);
-                Ok(head.is_some_and(|head| written > Some(head.written)))
-            }
-        }
-    }
-
-    /// A spare that stands needs no look: whatever it has lost, its class is the answer.
-    async fn inspect_if_it_matters(
-        &mut self,
-        metadata: &ObjectLocation,
-        deletion: &Deletion,
-    ) -> Result<(), PortError> {
-        if self.inspected.contains_key(metadata) {
-            return Ok(());
-        }
-        let catalogue = &self.survey.catalogue;
-        let Some(id) = catalogue.at(metadata) else {
-            return Ok(());
-        };
-        let Some(snapshot) = catalogue.get(id) else {
-            return Ok(());
-        };
-        let class = catalogue.class(
-            id,
-            Moment::Of(deletion.at),
-            self.eyes.mandate.policy.dormant_after,
-        );
-        if snapshot.hidden.is_none() && class == Class::Spare {
-            return Ok(());
-        }
-        if let Some((_, inspected)) = inspect(&self.eyes, self.survey, metadata, &self.told).await? {
-            self.inspected.insert(metadata.clone(), inspected);
-        }
-        Ok(())
-    }
-
-    async fn referrer_facts(
-        &mut self,
-        metadata: ObjectLocation,
-        naming: Naming,
-        deletion: &Deletion,
-    ) -> Result<Option<ReferrerFacts>, PortError> {
-        let Some(id) = self.survey.catalogue.at(&metadata) else {
-            return Ok(None);
-        };
-        let loss = self.inspected.get(&metadata).map_or(&self.untouched, |i| &i.loss);
-        let dormant_after = self.eyes.mandate.policy.dormant_after;
-        let class = self
-            .survey
-            .catalogue
-            .class(id, loss.moment(deletion.at), dormant_after);
-        let cause = loss.cause_for(&deletion.cause).clone();
-        let (whole, hidden, exclusive_missing) = (
-            loss.whole,
-            loss.metadata != MetadataState::Stands,
-            loss.exclusive_missing_by_flink,
-        );
-        let hidden_at = match &loss.metadata {
-            MetadataState::Hidden { at, .. } => Some(*at),
-            MetadataState::Stands | MetadataState::Gone => None,
-        };
-        let reference_lost = hidden && loss.irrecoverable(&self.survey.catalogue).next().is_some();
-        let mut facts = ReferrerFacts {
-            metadata,
-            naming,
-            class,
-            claimed: false,
-            moved: false,
-            put_back_before: false,
-            left_to_flink: false,
-            reference_lost,
-            visible: !hidden,
-        };
-        if class == Class::Spare {
-            return Ok(Some(facts));
-        }
-        match &cause {
-            Cause::Flink | Cause::Unknown => facts.claimed = self.is_claimed(id, &facts.metadata).await?,
-            Cause::Foreign(principal) if whole && class == Class::Running => {
-                facts.moved = self.survey.catalogue.moved_to(id).is_some();
-                if let Some(at) = hidden_at {
-                    facts.put_back_before = self
-                        .eyes
-                        .memory
-                        .was_put_back(&facts.metadata, principal, at)
-                        .await?;
-                }
-            }
-            Cause::Foreign(_) | Cause::Lifecycle | Cause::Ours => {}
-        }
-        if cause == Cause::Unknown && exclusive_missing {
-            facts.left_to_flink = self.eyes.memory.was_left_to_flink(&facts.metadata).await?;
-        }
-        Ok(Some(facts))
-    }
-
-    /// Claimed once is claimed for good: the claimer's own checkpoints may be gone by now.
-    async fn is_claimed(&mut self, id: SnapshotId, metadata: &ObjectLocation) -> Result<bool, PortError> {
-        if let Some(known) = self.claimed.get(metadata) {
-            return Ok(*known);
-        }
-        let claimed = if self.survey.catalogue.claimed_by(id).is_some() {
-            self.eyes.memory.remember_claimed(metadata, self.eyes.now).await?;
-            true
-        } else {
-            self.eyes.memory.was_claimed(metadata).await?
-        };
-        self.claimed.insert(metadata.clone(), claimed);
-        Ok(claimed)
-    }
-
-    fn fitting_version<'h>(
-        &self,
-        location: &ObjectLocation,
-        facts: &[ReferrerFacts],
-        history: &'h KeyHistory,
-    ) -> Option<&'h VersionEntry> {
-        let catalogue = &self.survey.catalogue;
-        // Of a `_metadata`: the version that was read to its end.
-        if facts.iter().any(|f| f.naming == Naming::ItsMetadata) {
-            let read = catalogue
-                .at(location)
-                .and_then(|id| catalogue.get(id))
-                .and_then(|s| s.version.as_ref());
-            return history.data_versions().find(|v| Some(&v.id) == read);
-        }
-        let means = facts.iter().find_map(|f| match f.naming {
-            Naming::ByName { means } => Some(means),
-            _ => None,
-        });
-        let object = catalogue.index.find(location).or(means);
-        fitting(
-            history,
-            &object.map(|o| catalogue.index.extents(o)).unwrap_or_default(),
-        )
-    }
-
-    fn evidence<'e>(
-        &'e self,
-        location: &ObjectLocation,
-        plain: &str,
-        facts: &[ReferrerFacts],
-    ) -> Evidence<'e> {
-        let root = self.eyes.mandate.roots.find(location).map(|(root, _)| root.kind);
-        if root == Some(RootKind::Ha) {
-            return Evidence::HaObject;
-        }
-        // Of a directory that couldn't be read whole nobody knows the heads: what its snapshots need is no answer yet.
-        let known = |f: &&ReferrerFacts| !self.survey.is_failing(&identity_of(&f.metadata).1);
-        let needed = facts.iter().filter(known).any(|f| f.class != Class::Spare);
-        if !needed {
-            let mut why: Vec<Why> = self
-                .survey
-                .failed
-                .iter()
-                .map(|f| Why::Transient(f.clone()))
-                .collect();
-            for id in self.survey.catalogue.unreadable_near(location, plain) {
-                if let Some(snapshot) = self.survey.catalogue.get(id)
-                    && let Contents::Unreadable { why: because, .. } = &snapshot.contents
-                {
-                    why.push(Why::Permanent {
-                        metadata: snapshot.metadata.clone(),
-                        because: because.to_string(),
-                    });
-                }
-            }
-            if !why.is_empty() {
-                return Evidence::Unknown(why);
-            }
-        }
-        if facts.is_empty() {
-            return Evidence::NotReferenced(self.proof());
-        }
-        let referrers = facts.iter().map(|f| {
-            let others_need_it = facts
-                .iter()
-                .any(|o| o.metadata != f.metadata && o.visible && o.class != Class::Spare);
-            Referrer {
-                metadata: f.metadata.clone(),
-                naming: f.naming,
-                class: f.class,
-                claimed: f.claimed,
-                loss: self
-                    .inspected
-                    .get(&f.metadata)
-                    .map_or(&self.untouched, |i| &i.loss),
-                moved: f.moved,
-                put_back_before: f.put_back_before,
-                left_to_flink: f.left_to_flink,
-                reference_lost: f.reference_lost,
-                named_elsewhere: others_need_it,
-            }
-        });
-        Evidence::Referenced(referrers.collect())
-    }
-}
-
-/// A referrer before its loss is borrowed.
-struct ReferrerFacts {
-    metadata: ObjectLocation,
-    naming: Naming,
-    class: Class,
-    claimed: bool,
-    moved: bool,
-    put_back_before: bool,
-    left_to_flink: bool,
-    reference_lost: bool,
-    visible: bool,
 }
 
 /// `job-result-store/` (1.15 and later) and `application-result-store/` (2.3): an entry there says that a job has ended.
 fn is_result_store(key: &str) -> bool {
     key.split('/')
         .any(|part| matches!(part, "job-result-store" | "application-result-store"))
+}
+
+/// The cause of a key whose marker nobody knows is what messages said that name no marker; without any marker, what any message said.
+fn cause_of_key(history: &KeyHistory, by_marker: Cause, notice: &Notice) -> Cause {
+    match (history.hidden(), by_marker) {
+        (None, _) => notice.cause.clone(),
+        (Some(_), Cause::Unknown) => notice.cause_without_marker.clone(),
+        (Some(_), known) => known,
+    }
 }

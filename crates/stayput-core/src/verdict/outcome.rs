@@ -1,0 +1,177 @@
+//! What comes out of a verdict, and the reasons in a few words.
+
+use crate::cause::Cause;
+use crate::class::Class;
+use crate::location::ObjectLocation;
+use crate::report::finding::FindingCode;
+use crate::restoring::Permit;
+use crate::timestamp::Timestamp;
+use crate::verdict::Proof;
+
+/// What is to be done about one deleted object.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// Nothing, and nothing is said.
+    Leave(LeaveReason),
+    /// Copy the version that the permit names.
+    Restore(Permit),
+    /// Look again.
+    Later {
+        /// Not earlier than this.
+        not_before: Timestamp,
+        /// Why.
+        why: LaterReason,
+    },
+    /// Nothing but a finding.
+    Report(FindingCode),
+    /// It can't be put back.
+    Lost(FindingCode),
+}
+
+/// Why nothing is done.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum LeaveReason {
+    /// A key that ends in `/` means nothing.
+    DirectoryMarker,
+    /// Deletions here are intended.
+    Released,
+    /// The key is visible.
+    Visible,
+    /// Deleted by a Stayput.
+    Ours,
+    /// Nobody names it.
+    NotReferenced(Proof),
+    /// Only spare checkpoints name it.
+    Spare,
+    /// Who names it was taken over by another job, which deletes as if it were its own.
+    Claimed,
+    /// A version was purged; that isn't a deletion of the key.
+    Purge,
+    /// Flink, or nobody known, deleted a running snapshot itself: the job ended or went on elsewhere.
+    DiscardedByFlink,
+    /// Flink deleted private files of a forgotten snapshot.
+    Dormant,
+    /// A directory reference, which doesn't count against Flink.
+    NamedByDirectoryOnly,
+    /// A new run writes in the directory.
+    NewRunInDirectory,
+    /// The same run went on, so its older `_metadata` isn't wanted.
+    SameRunWentOn,
+    /// Flink deletes HA objects at every checkpoint.
+    HaByFlink,
+    /// Result stores are never restored: that would keep a finished job from being what it is.
+    ResultStore,
+}
+
+impl LeaveReason {
+    /// A few words for summaries.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::DirectoryMarker => "directory marker",
+            Self::Released => "released",
+            Self::Visible => "visible",
+            Self::Ours => "ours",
+            Self::NotReferenced(_) => "not referenced",
+            Self::Spare => "spare",
+            Self::Claimed => "claimed",
+            Self::Purge => "purge",
+            Self::DiscardedByFlink => "discarded by Flink",
+            Self::Dormant => "dormant",
+            Self::NamedByDirectoryOnly => "named by directory only",
+            Self::NewRunInDirectory => "new run in directory",
+            Self::SameRunWentOn => "same run went on",
+            Self::HaByFlink => "HA object deleted by Flink",
+            Self::ResultStore => "result store",
+        }
+    }
+}
+
+/// Why the verdict waits.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum LaterReason {
+    /// Something was deleted within the settle delay.
+    Quiet,
+    /// Flink may be discarding the checkpoint at this moment.
+    MayBeADiscard,
+    /// Something couldn't be read just now.
+    Transient(String),
+    /// The version must be thawed first.
+    Thaw,
+    /// Stayput is paused.
+    Paused,
+    /// The day's budget is spent.
+    BudgetSpent,
+    /// The key was restored within the last 24 hours.
+    OncePerDay,
+    /// `_metadata` comes back only when a listing shows everything that it names.
+    WaitsForItsFiles,
+}
+
+impl LaterReason {
+    /// A few words for people.
+    pub fn word(&self) -> &str {
+        match self {
+            Self::Quiet => "not quiet yet",
+            Self::MayBeADiscard => "may be a discard under way",
+            Self::Transient(_) => "couldn't be read just now",
+            Self::Thaw => "must be thawed first",
+            Self::Paused => "paused",
+            Self::BudgetSpent => "budget spent",
+            Self::OncePerDay => "restored within 24 hours",
+            Self::WaitsForItsFiles => "_metadata waits for its files",
+        }
+    }
+}
+
+/// What a verdict rests on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Basis {
+    /// Snapshots that name the object.
+    Referenced,
+    /// It is an HA store's.
+    HaObject,
+    /// Nobody names it, or that wasn't asked.
+    NotReferenced,
+    /// Nobody can say.
+    Unknown,
+}
+
+/// The answer for one deleted object, with its reasons.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    /// Which object.
+    pub location: ObjectLocation,
+    /// What to do.
+    pub outcome: Outcome,
+    /// What to tell people beside the outcome: a code and the snapshot it is about.
+    pub findings: Vec<(FindingCode, ObjectLocation)>,
+    /// What it rests on.
+    pub basis: Basis,
+    /// Who needs it most: the class of the strongest referrer.
+    pub class: Option<Class>,
+    /// The cause.
+    pub cause: Cause,
+    /// The snapshot whose need decided.
+    pub decided_by: Option<ObjectLocation>,
+}
+
+impl Verdict {
+    /// A verdict that needed no look: the object is left.
+    pub fn left(
+        location: ObjectLocation,
+        reason: LeaveReason,
+        basis: Basis,
+        class: Option<Class>,
+        cause: Cause,
+    ) -> Self {
+        Self {
+            location,
+            outcome: Outcome::Leave(reason),
+            findings: Vec::new(),
+            basis,
+            class,
+            cause,
+            decided_by: None,
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! The verdict table: what one referrer asks for, by cause, class and what was lost.
+
+use crate::catalogue::Naming;
+use crate::cause::Cause;
+use crate::class::Class;
+use crate::loss::{DirectoryUse, Loss, MetadataState};
+use crate::report::finding::FindingCode;
+use crate::root::Protect;
+use crate::timestamp::Timestamp;
+use crate::verdict::{Deletion, LaterReason, LeaveReason, Look, Policy, Referrer};
+
+/// What one referrer asks for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Wish {
+    Leave(LeaveReason),
+    Report(FindingCode),
+    Later { not_before: Timestamp, why: LaterReason },
+    Restore(Option<FindingCode>),
+}
+
+impl Wish {
+    pub(super) fn rank(&self) -> u8 {
+        match self {
+            Self::Leave(_) => 0,
+            Self::Report(_) => 1,
+            Self::Later { .. } => 2,
+            Self::Restore(_) => 3,
+        }
+    }
+}
+
+pub(super) fn new_run(referrer: &Referrer<'_>) -> bool {
+    referrer.loss.metadata != MetadataState::Stands
+        && matches!(referrer.loss.directory_use, DirectoryUse::NewRun { .. })
+}
+
+/// One cell of the verdict table.
+pub(super) fn wish(
+    deletion: &Deletion,
+    referrer: &Referrer<'_>,
+    look: &Look<'_>,
+    policy: &Policy,
+    now: Timestamp,
+) -> Wish {
+    let loss = referrer.loss;
+    let cause = loss.cause_for(&deletion.cause);
+    let class = referrer.class;
+    if class == Class::Spare {
+        return Wish::Leave(LeaveReason::Spare);
+    }
+    if cause.is_flink_or_unknown() && !referrer.naming.counts_against_flink() {
+        return Wish::Leave(LeaveReason::NamedByDirectoryOnly);
+    }
+    if cause.is_flink_or_unknown() && referrer.claimed {
+        return Wish::Leave(LeaveReason::Claimed);
+    }
+    if new_run(referrer) {
+        return Wish::Leave(LeaveReason::NewRunInDirectory);
+    }
+    let went_on =
+        loss.metadata != MetadataState::Stands && matches!(loss.directory_use, DirectoryUse::SameRun { .. });
+    if went_on && referrer.naming == Naming::ItsMetadata {
+        return Wish::Leave(LeaveReason::SameRunWentOn);
+    }
+    match cause {
+        Cause::Ours => Wish::Leave(LeaveReason::Ours),
+        Cause::Lifecycle => match class {
+            Class::Dormant if look.protect != Protect::All => Wish::Report(FindingCode::DormantExpired),
+            Class::Dormant if look.sources.restored_before() >= 2 => Wish::Report(FindingCode::Held),
+            Class::Spare | Class::Dormant | Class::Resting | Class::Running => by_rule(look),
+        },
+        Cause::Foreign(_) => {
+            let intent = loss.whole
+                && (class < Class::Running || referrer.put_back_before || (referrer.moved && !went_on));
+            let wish = if intent {
+                Wish::Report(FindingCode::DeletedAsAWhole)
+            } else {
+                Wish::Restore(None)
+            };
+            once_quiet(wish, class, loss, policy, now)
+        }
+        Cause::Flink | Cause::Unknown => {
+            let wish = by_flink_or_unknown(cause, deletion, referrer, policy, now);
+            once_quiet(wish, class, loss, policy, now)
+        }
+    }
+}
+
+fn by_rule(look: &Look<'_>) -> Wish {
+    let again = look.sources.restored_before() >= 1;
+    Wish::Restore(match (again, look.rule_takes_copies) {
+        (true, _) => Some(FindingCode::RepeatOffence),
+        (false, true) => Some(FindingCode::RuleTakesCopies),
+        (false, false) => None,
+    })
+}
+
+fn by_flink_or_unknown(
+    cause: &Cause,
+    deletion: &Deletion,
+    referrer: &Referrer<'_>,
+    policy: &Policy,
+    now: Timestamp,
+) -> Wish {
+    let (loss, class) = (referrer.loss, referrer.class);
+    let by_flink = *cause == Cause::Flink;
+    let code = if by_flink {
+        FindingCode::FlinkDeletedNeeded
+    } else {
+        FindingCode::DeletedNeeded
+    };
+    let discarded = match &loss.metadata {
+        MetadataState::Hidden { cause, .. } => loss.whole || cause.is_flink_or_unknown(),
+        MetadataState::Gone => true,
+        MetadataState::Stands => false,
+    };
+    if discarded {
+        return match (class, loss.whole) {
+            (Class::Running, _) => Wish::Leave(LeaveReason::DiscardedByFlink),
+            (_, true) => Wish::Report(FindingCode::DeletedAsAWhole),
+            (_, false) => Wish::Report(FindingCode::MetadataHidden),
+        };
+    }
+    if !loss.exclusive_missing_by_flink {
+        return if class == Class::Dormant {
+            Wish::Report(code)
+        } else {
+            Wish::Restore(Some(code))
+        };
+    }
+    if class == Class::Dormant {
+        return if by_flink {
+            Wish::Leave(LeaveReason::Dormant)
+        } else {
+            Wish::Report(code)
+        };
+    }
+    if let Some(look) = policy
+        .looks()
+        .into_iter()
+        .map(|after| deletion.at.plus(after))
+        .find(|at| now < *at)
+    {
+        return Wish::Later {
+            not_before: look,
+            why: LaterReason::MayBeADiscard,
+        };
+    }
+    if by_flink || referrer.left_to_flink {
+        Wish::Report(FindingCode::DiscardCutShort)
+    } else {
+        Wish::Restore(Some(code))
+    }
+}
+
+/// Waits until nothing of the snapshot was deleted within the settle delay; for a running one no longer than three of them.
+fn once_quiet(wish: Wish, class: Class, loss: &Loss, policy: &Policy, now: Timestamp) -> Wish {
+    if matches!(wish, Wish::Leave(_)) {
+        return wish;
+    }
+    let Some(quiet_from) = loss.newest_marker.map(|m| m.plus(policy.settle)) else {
+        return wish;
+    };
+    if now >= quiet_from {
+        return wish;
+    }
+    let waited_enough = class == Class::Running
+        && loss
+            .oldest_unanswered
+            .is_some_and(|m| now.since(m) >= policy.quiet_at_most());
+    if waited_enough {
+        return wish;
+    }
+    match wish {
+        Wish::Later { not_before, why } => Wish::Later {
+            not_before: not_before.max(quiet_from),
+            why,
+        },
+        Wish::Leave(_) | Wish::Report(_) | Wish::Restore(_) => Wish::Later {
+            not_before: quiet_from,
+            why: LaterReason::Quiet,
+        },
+    }
+}

@@ -1,0 +1,252 @@
+//! Who needs an object: everything that its referrers have lost and are, as evidence for the verdict.
+
+use stayput_core::catalogue::{Naming, Referral, SnapshotId};
+use stayput_core::cause::Cause;
+use stayput_core::class::{Class, Moment};
+use stayput_core::location::ObjectLocation;
+use stayput_core::loss::{MetadataState, fitting};
+use stayput_core::root::RootKind;
+use stayput_core::snapshot::{Contents, identity_of};
+use stayput_core::verdict::{Deletion, Evidence, Referrer, Why};
+use stayput_core::version::{KeyHistory, VersionEntry};
+
+use super::judging::Bench;
+use crate::inspect::inspect;
+use crate::port::{Journal, PortError, Reading};
+use crate::restore::Hand;
+
+impl<R, J, H> Bench<'_, R, J, H>
+where
+    R: Reading + Sync,
+    J: Journal + Sync,
+    H: Hand + Sync,
+{
+    /// Some ways of naming count only when the object's versions say so.
+    pub(super) async fn counts(
+        &mut self,
+        referral: &Referral,
+        metadata: &ObjectLocation,
+        history: &KeyHistory,
+    ) -> Result<bool, PortError> {
+        match referral.naming {
+            Naming::ItsMetadata | Naming::Exact { .. } | Naming::Directory => Ok(true),
+            Naming::ByName { means } => {
+                let means = self.survey.catalogue.index.location(means);
+                Ok(self.eyes.history(&means).await?.is_empty())
+            }
+            Naming::LiveDatabase => {
+                let head = self
+                    .survey
+                    .catalogue
+                    .at(metadata)
+                    .and_then(|id| self.survey.catalogue.get(id));
+                let written = history.data_versions().next().map(|v| v.last_modified);
+                Ok(head.is_some_and(|head| written > Some(head.written)))
+            }
+        }
+    }
+
+    /// A spare that stands needs no look: whatever it has lost, its class is the answer.
+    pub(super) async fn inspect_if_it_matters(
+        &mut self,
+        metadata: &ObjectLocation,
+        deletion: &Deletion,
+    ) -> Result<(), PortError> {
+        if self.inspected.contains_key(metadata) {
+            return Ok(());
+        }
+        let catalogue = &self.survey.catalogue;
+        let Some(id) = catalogue.at(metadata) else {
+            return Ok(());
+        };
+        let Some(snapshot) = catalogue.get(id) else {
+            return Ok(());
+        };
+        let class = catalogue.class(
+            id,
+            Moment::Of(deletion.at),
+            self.eyes.mandate.policy.dormant_after,
+        );
+        if snapshot.hidden.is_none() && class == Class::Spare {
+            return Ok(());
+        }
+        if let Some((_, inspected)) = inspect(&self.eyes, self.survey, metadata, &self.told).await? {
+            self.inspected.insert(metadata.clone(), inspected);
+        }
+        Ok(())
+    }
+
+    pub(super) async fn referrer_facts(
+        &mut self,
+        metadata: ObjectLocation,
+        naming: Naming,
+        deletion: &Deletion,
+    ) -> Result<Option<ReferrerFacts>, PortError> {
+        let Some(id) = self.survey.catalogue.at(&metadata) else {
+            return Ok(None);
+        };
+        let loss = self.inspected.get(&metadata).map_or(&self.untouched, |i| &i.loss);
+        let dormant_after = self.eyes.mandate.policy.dormant_after;
+        let class = self
+            .survey
+            .catalogue
+            .class(id, loss.moment(deletion.at), dormant_after);
+        let cause = loss.cause_for(&deletion.cause).clone();
+        let (whole, hidden, exclusive_missing) = (
+            loss.whole,
+            loss.metadata != MetadataState::Stands,
+            loss.exclusive_missing_by_flink,
+        );
+        let hidden_at = match &loss.metadata {
+            MetadataState::Hidden { at, .. } => Some(*at),
+            MetadataState::Stands | MetadataState::Gone => None,
+        };
+        let reference_lost = hidden && loss.irrecoverable(&self.survey.catalogue).next().is_some();
+        let mut facts = ReferrerFacts {
+            metadata,
+            naming,
+            class,
+            claimed: false,
+            moved: false,
+            put_back_before: false,
+            left_to_flink: false,
+            reference_lost,
+            visible: !hidden,
+        };
+        if class == Class::Spare {
+            return Ok(Some(facts));
+        }
+        match &cause {
+            Cause::Flink | Cause::Unknown => facts.claimed = self.is_claimed(id, &facts.metadata).await?,
+            Cause::Foreign(principal) if whole && class == Class::Running => {
+                facts.moved = self.survey.catalogue.moved_to(id).is_some();
+                if let Some(at) = hidden_at {
+                    facts.put_back_before = self
+                        .eyes
+                        .memory
+                        .was_put_back(&facts.metadata, principal, at)
+                        .await?;
+                }
+            }
+            Cause::Foreign(_) | Cause::Lifecycle | Cause::Ours => {}
+        }
+        if cause == Cause::Unknown && exclusive_missing {
+            facts.left_to_flink = self.eyes.memory.was_left_to_flink(&facts.metadata).await?;
+        }
+        Ok(Some(facts))
+    }
+
+    /// Claimed once is claimed for good: the claimer's own checkpoints may be gone by now.
+    async fn is_claimed(&mut self, id: SnapshotId, metadata: &ObjectLocation) -> Result<bool, PortError> {
+        if let Some(known) = self.claimed.get(metadata) {
+            return Ok(*known);
+        }
+        let claimed = if self.survey.catalogue.claimed_by(id).is_some() {
+            self.eyes.memory.remember_claimed(metadata, self.eyes.now).await?;
+            true
+        } else {
+            self.eyes.memory.was_claimed(metadata).await?
+        };
+        self.claimed.insert(metadata.clone(), claimed);
+        Ok(claimed)
+    }
+
+    pub(super) fn fitting_version<'h>(
+        &self,
+        location: &ObjectLocation,
+        facts: &[ReferrerFacts],
+        history: &'h KeyHistory,
+    ) -> Option<&'h VersionEntry> {
+        let catalogue = &self.survey.catalogue;
+        // Of a `_metadata`: the version that was read to its end.
+        if facts.iter().any(|f| f.naming == Naming::ItsMetadata) {
+            let read = catalogue
+                .at(location)
+                .and_then(|id| catalogue.get(id))
+                .and_then(|s| s.version.as_ref());
+            return history.data_versions().find(|v| Some(&v.id) == read);
+        }
+        let means = facts.iter().find_map(|f| match f.naming {
+            Naming::ByName { means } => Some(means),
+            _ => None,
+        });
+        let object = catalogue.index.find(location).or(means);
+        fitting(
+            history,
+            &object.map(|o| catalogue.index.extents(o)).unwrap_or_default(),
+        )
+    }
+
+    pub(super) fn evidence<'e>(
+        &'e self,
+        location: &ObjectLocation,
+        plain: &str,
+        facts: &[ReferrerFacts],
+    ) -> Evidence<'e> {
+        let root = self.eyes.mandate.roots.find(location).map(|(root, _)| root.kind);
+        if root == Some(RootKind::Ha) {
+            return Evidence::HaObject;
+        }
+        // Of a directory that couldn't be read whole nobody knows the heads: what its snapshots need is no answer yet.
+        let known = |f: &&ReferrerFacts| !self.survey.is_failing(&identity_of(&f.metadata).1);
+        let needed = facts.iter().filter(known).any(|f| f.class != Class::Spare);
+        if !needed {
+            let mut why: Vec<Why> = self
+                .survey
+                .failed
+                .iter()
+                .map(|f| Why::Transient(f.clone()))
+                .collect();
+            for id in self.survey.catalogue.unreadable_near(location, plain) {
+                if let Some(snapshot) = self.survey.catalogue.get(id)
+                    && let Contents::Unreadable { why: because, .. } = &snapshot.contents
+                {
+                    why.push(Why::Permanent {
+                        metadata: snapshot.metadata.clone(),
+                        because: because.to_string(),
+                    });
+                }
+            }
+            if !why.is_empty() {
+                return Evidence::Unknown(why);
+            }
+        }
+        if facts.is_empty() {
+            return Evidence::NotReferenced(self.proof());
+        }
+        let referrers = facts.iter().map(|f| {
+            let others_need_it = facts
+                .iter()
+                .any(|o| o.metadata != f.metadata && o.visible && o.class != Class::Spare);
+            Referrer {
+                metadata: f.metadata.clone(),
+                naming: f.naming,
+                class: f.class,
+                claimed: f.claimed,
+                loss: self
+                    .inspected
+                    .get(&f.metadata)
+                    .map_or(&self.untouched, |i| &i.loss),
+                moved: f.moved,
+                put_back_before: f.put_back_before,
+                left_to_flink: f.left_to_flink,
+                reference_lost: f.reference_lost,
+                named_elsewhere: others_need_it,
+            }
+        });
+        Evidence::Referenced(referrers.collect())
+    }
+}
+
+/// A referrer before its loss is borrowed.
+pub(super) struct ReferrerFacts {
+    pub(super) metadata: ObjectLocation,
+    naming: Naming,
+    pub(super) class: Class,
+    claimed: bool,
+    moved: bool,
+    put_back_before: bool,
+    left_to_flink: bool,
+    reference_lost: bool,
+    visible: bool,
+}

@@ -1,0 +1,140 @@
+//! Looking for `_metadata` that isn't visible: by whom it was hidden, and what it said.
+
+use std::collections::BTreeSet;
+
+use stayput_core::cause::Cause;
+use stayput_core::class::FAILED_STORE_WITHIN;
+use stayput_core::layout::{self, METADATA_FILE};
+use stayput_core::location::ObjectLocation;
+use stayput_core::snapshot::{HiddenBy, JobDirectory, identity_of};
+
+use super::fetch::{Fetched, fetch, parses};
+use super::{Eyes, Survey};
+use crate::port::{Journal, Reading, VersionsOf};
+
+/// So many versions of one `_metadata`, and so many hidden checkpoints of one directory, are tried.
+const TRIES: usize = 4;
+
+impl Survey {
+    /// Looks a `_metadata` up by its versions: visible, or hidden and by whom.
+    pub(crate) async fn look_up<R: Reading + Sync, J: Journal + Sync>(
+        &mut self,
+        eyes: &Eyes<'_, R, J>,
+        metadata: &ObjectLocation,
+    ) {
+        let history = match eyes.history(metadata).await {
+            Ok(history) => history,
+            Err(e) => return self.fail(identity_of(metadata).1, e.to_string()),
+        };
+        let hidden = match history.hidden() {
+            None => None,
+            Some(hidden) if !eyes.mandate.counts(hidden.above_data.last_modified) => {
+                return self.catalogue.remove(metadata);
+            }
+            Some(hidden) => {
+                let cause = match eyes.cause_of(metadata, &history, true).await {
+                    Ok(cause) => cause,
+                    Err(e) => return self.fail(identity_of(metadata).1, e.to_string()),
+                };
+                Some(HiddenBy {
+                    at: hidden.above_data.last_modified,
+                    marker: hidden.above_data.id.clone(),
+                    cause,
+                })
+            }
+        };
+        let mut unreadable = None;
+        for version in history
+            .data_versions()
+            .take(if hidden.is_some() { TRIES } else { 1 })
+        {
+            let fetched = fetch(eyes, metadata, Some(&version.id)).await;
+            match fetched {
+                Fetched::Absent => continue,
+                Fetched::Body(body) if hidden.is_some() && !parses(&body, metadata, eyes.mandate) => {
+                    // The newest version that parses to its end is the one that would come back.
+                    unreadable.get_or_insert(Fetched::Body(body));
+                }
+                Fetched::Unreadable(_) if hidden.is_some() => {
+                    unreadable.get_or_insert(fetched);
+                }
+                other => return self.enter(eyes, metadata, other, hidden),
+            }
+        }
+        match unreadable {
+            Some(fetched) => self.enter(eyes, metadata, fetched, hidden),
+            None => self.catalogue.remove(metadata),
+        }
+    }
+
+    /// Looks for hidden `_metadata` above the newest visible id. Ids aren't padded, so those of more digits sort elsewhere.
+    pub(crate) async fn look_for_hidden<R: Reading + Sync, J: Journal + Sync>(
+        &mut self,
+        eyes: &Eyes<'_, R, J>,
+        job: &JobDirectory,
+    ) {
+        let newest = self.newest_visible(job);
+        let prefix = format!("{}chk-", job.prefix);
+        let mut after: Vec<Option<String>> = vec![newest.map(|n| format!("{prefix}{n}/"))];
+        if let Some(power) = newest.and_then(next_power_of_ten) {
+            after.push(Some(format!("{prefix}{power}")));
+        }
+        let mut found: BTreeSet<u64> = BTreeSet::new();
+        for after in after {
+            let of = VersionsOf {
+                bucket: &job.bucket,
+                prefix: &prefix,
+                by_directory: true,
+                after_key: after.as_deref(),
+                pages: Some(1),
+            };
+            match eyes.reading.versions(of).await {
+                Ok(listing) => found.extend(listing.prefixes.iter().filter_map(|p| {
+                    layout::checkpoint_id(p.strip_prefix(job.prefix.as_str())?.trim_end_matches('/'))
+                })),
+                Err(e) => self.fail(job.clone(), e.to_string()),
+            }
+        }
+        for id in found
+            .into_iter()
+            .rev()
+            .filter(|id| Some(*id) > newest)
+            .take(TRIES)
+        {
+            let metadata = ObjectLocation::new(&*job.bucket, format!("{prefix}{id}/{METADATA_FILE}"));
+            if self.catalogue.at(&metadata).is_none() {
+                self.look_up(eyes, &metadata).await;
+            }
+            // The newest that was ever complete decides; older ones matter only if Flink failed to store this one.
+            let decided = self.snapshot_at(&metadata).is_some_and(|s| {
+                s.hidden
+                    .as_ref()
+                    .is_none_or(|h| h.cause != Cause::Flink || h.at.since(s.written) > FAILED_STORE_WITHIN)
+            });
+            if decided {
+                break;
+            }
+        }
+    }
+}
+
+fn next_power_of_ten(id: u64) -> Option<u64> {
+    let mut power: u64 = 10;
+    while power <= id {
+        power = power.checked_mul(10)?;
+    }
+    Some(power)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::next_power_of_ten;
+
+    #[test]
+    fn ids_of_more_digits_begin_at_the_next_power_of_ten() {
+        assert_eq!(next_power_of_ten(0), Some(10));
+        assert_eq!(next_power_of_ten(9), Some(10));
+        assert_eq!(next_power_of_ten(10), Some(100));
+        assert_eq!(next_power_of_ten(u64::MAX), None);
+    }
+}
