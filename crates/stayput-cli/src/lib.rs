@@ -2,6 +2,7 @@
 #![warn(missing_docs)]
 
 pub mod exit;
+pub mod guard_command;
 pub mod input;
 pub mod inspect;
 pub mod quantity;

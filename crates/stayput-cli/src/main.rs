@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use stayput_cli::exit::Exit;
+use stayput_cli::guard_command;
 use stayput_cli::inspect;
 use stayput_cli::refs;
 use stayput_cli::replay::{Process, Rehearsal, Story};
@@ -24,6 +25,8 @@ enum Command {
     Inspect(inspect::Arguments),
     /// Lists every object that a _metadata names
     Refs(refs::Arguments),
+    /// Judges the deletions that messages tell of, as the Lambda does; says what it would do, or does it with --apply
+    Guard(guard_command::Arguments),
     /// Plays an acceptance story on a model of S3 and prints one verdict for each key and look, as ndjson
     Replay {
         /// The story's folder
@@ -38,6 +41,7 @@ fn main() -> ExitCode {
     match Arguments::parse().command {
         Command::Inspect(arguments) => printing(|out| inspect::run(&arguments, out)),
         Command::Refs(arguments) => printing(|out| refs::run(&arguments, out)),
+        Command::Guard(arguments) => guard(&arguments),
         Command::Replay { story, keep_process } => {
             let process = if keep_process {
                 Process::Kept
@@ -65,6 +69,23 @@ fn printing(run: impl FnOnce(&mut dyn Write) -> std::io::Result<Exit>) -> ExitCo
             Exit::CantTell.into()
         }
     }
+}
+
+/// Ends with 2 if settings, messages or environment make no sense.
+fn guard(arguments: &guard_command::Arguments) -> ExitCode {
+    let mut prepared = match guard_command::prepare(arguments) {
+        Ok(prepared) => prepared,
+        Err(e) => return failed(&e),
+    };
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(e) => return failed(&e),
+    };
+    let ports = match runtime.block_on(guard_command::on_aws(&mut prepared)) {
+        Ok(ports) => ports,
+        Err(e) => return failed(&e),
+    };
+    printing(|out| runtime.block_on(guard_command::run(&prepared, ports, out)))
 }
 
 /// Ends with 0, with 1 if a look couldn't be played, with 2 if the story can't be read.
