@@ -232,7 +232,8 @@ where
                         notice.told.deleted |= !purge || deleted.what == DeletionKind::Unspecified;
                         if !purge {
                             // Not the latest message: they come in any order. Which marker counts is seen at the look.
-                            if deleted.version_id.is_none() && outranks(&cause, &notice.cause_without_marker) {
+                            if deleted.version_id.is_none() && outranks(&cause, &notice.cause_without_marker)
+                            {
                                 notice.cause_without_marker = cause.clone();
                             }
                             if outranks(&cause, &notice.cause) {

@@ -29,17 +29,25 @@ struct Case {
 
 impl Case {
     fn text(&self, field: &str) -> &str {
-        self.toml.get(field).and_then(toml::Value::as_str).unwrap_or_default()
+        self.toml
+            .get(field)
+            .and_then(toml::Value::as_str)
+            .unwrap_or_default()
     }
 
     fn list(&self, field: &str) -> Vec<&str> {
         let list = self.toml.get(field).and_then(toml::Value::as_array);
-        list.into_iter().flatten().filter_map(toml::Value::as_str).collect()
+        list.into_iter()
+            .flatten()
+            .filter_map(toml::Value::as_str)
+            .collect()
     }
 
     /// Bucket and key prefix of the case's root.
     fn root(&self) -> ObjectLocation {
-        let root = self.text("root").replace("file:///checkpoints/", "s3://checkpoints0/");
+        let root = self
+            .text("root")
+            .replace("file:///checkpoints/", "s3://checkpoints0/");
         match Location::parse_flink_path(&format!("{root}/x")) {
             Ok(Location::S3(at)) => ObjectLocation::new(at.bucket(), at.directory()),
             other => panic!("{}: root {root}: {other:?}", self.name),
@@ -56,7 +64,14 @@ impl Case {
 
     fn is_of_a_claimed_chain(&self) -> bool {
         let name = &self.name;
-        let chains = ["-rescale-j", "merge-rocks-j", "forst-chain-j", "changelog-rocks-j", "claim-chain-j", "rocks-inc-chain-j"];
+        let chains = [
+            "-rescale-j",
+            "merge-rocks-j",
+            "forst-chain-j",
+            "changelog-rocks-j",
+            "claim-chain-j",
+            "rocks-inc-chain-j",
+        ];
         chains.iter().any(|c| name.contains(c)) && self.text("script").contains("mode=CLAIM")
     }
 }
@@ -64,7 +79,10 @@ impl Case {
 fn corpus() -> (PathBuf, bool) {
     match std::env::var_os("STAYPUT_CORPUS") {
         Some(folder) => (PathBuf::from(folder), true),
-        None => (Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus"), false),
+        None => (
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus"),
+            false,
+        ),
     }
 }
 
@@ -73,9 +91,15 @@ fn cases(folder: &Path) -> Vec<Case> {
         .expect("the corpus is there")
         .map(|e| e.expect("a folder can be listed").path())
         .filter_map(|folder| {
-            let toml = std::fs::read_to_string(folder.join("case.toml")).ok()?.parse().ok()?;
+            let toml = std::fs::read_to_string(folder.join("case.toml"))
+                .ok()?
+                .parse()
+                .ok()?;
             let name = folder.file_name()?.to_string_lossy().into_owned();
-            folder.join("_metadata").is_file().then_some(Case { name, folder, toml })
+            folder
+                .join("_metadata")
+                .is_file()
+                .then_some(Case { name, folder, toml })
         })
         .filter(Case::is_of_a_claimed_chain)
         .collect();
@@ -145,7 +169,10 @@ async fn play(cases: &[&Case]) -> (usize, Vec<String>) {
         let key = format!("{}{}", root.key(), case.text("metadata_key"));
         let bytes = case.metadata();
         let at = ObjectLocation::new(root.bucket(), &*key);
-        let id = take(&bytes, &at, &Roots::default()).expect("a case parses").complete.checkpoint_id;
+        let id = take(&bytes, &at, &Roots::default())
+            .expect("a case parses")
+            .complete
+            .checkpoint_id;
         newest = newest.max(id);
         bucket.put_at(&key, Object::new(bytes.as_slice()), written(start, id));
     }
@@ -155,7 +182,9 @@ async fn play(cases: &[&Case]) -> (usize, Vec<String>) {
         // sibling's under its id will do: what is judged here are the siblings.
         let key = format!("{}{}/chk-{id}/_metadata", root.key(), jobs[job]);
         if !bucket.is_visible(&key) {
-            let sibling = cases.iter().find(|c| c.text("metadata_key").starts_with(jobs[job]));
+            let sibling = cases
+                .iter()
+                .find(|c| c.text("metadata_key").starts_with(jobs[job]));
             let Some(sibling) = sibling else { continue };
             let mut bytes = sibling.metadata();
             bytes[8..16].copy_from_slice(&id.to_be_bytes());
@@ -170,15 +199,26 @@ async fn play(cases: &[&Case]) -> (usize, Vec<String>) {
             r#"{{"Records":[{{"eventVersion":"2.1","eventSource":"aws:s3","eventName":"ObjectRemoved:DeleteMarkerCreated","userIdentity":{{"principalId":"AWS:AROAFLINK:j"}},"s3":{{"bucket":{{"name":"{}"}},"object":{{"key":"{key}","versionId":"{marker}"}}}}}}]}}"#,
             root.bucket()
         );
-        messages.push(Message { id: n.to_string(), records: parse_body(body.as_bytes()).expect("a notification") });
+        messages.push(Message {
+            id: n.to_string(),
+            records: parse_body(body.as_bytes()).expect("a notification"),
+        });
     }
     let mut wrong = Vec::new();
     for after in [10, 400, 3_700] {
         model.set_now(deleted_at.plus(Duration::from_secs(after)));
         let mandate = Mandate {
-            roots: Roots::new(vec![Root::new(&root.to_string(), RootKind::Checkpoints, None).expect("a root")]),
-            principals: Principals { flink: vec!["AROAFLINK".to_owned()], ours: Vec::new() },
-            policy: Policy { settle: Duration::from_secs(300), dormant_after: Duration::from_secs(90 * 86_400) },
+            roots: Roots::new(vec![
+                Root::new(&root.to_string(), RootKind::Checkpoints, None).expect("a root"),
+            ]),
+            principals: Principals {
+                flink: vec!["AROAFLINK".to_owned()],
+                ours: Vec::new(),
+            },
+            policy: Policy {
+                settle: Duration::from_secs(300),
+                dormant_after: Duration::from_secs(90 * 86_400),
+            },
             catalogue_max_age: Duration::from_secs(300),
             max_metadata_bytes: 1 << 24,
             protect_since: None,
@@ -186,10 +226,19 @@ async fn play(cases: &[&Case]) -> (usize, Vec<String>) {
             bytes_per_day: 1 << 40,
         };
         let journal = model.journal(&control, &format!("{after}/"));
-        let mut guard = Guard::acting(model.clone(), Some(journal), model.clone(), model.clone(), mandate);
+        let mut guard = Guard::acting(
+            model.clone(),
+            Some(journal),
+            model.clone(),
+            model.clone(),
+            mandate,
+        );
         for acted in guard.handle(&messages).await.verdicts {
             if !matches!(acted.verdict.outcome, Outcome::Leave(_)) {
-                wrong.push(format!("{} after {after} s: {:?}", acted.verdict.location, acted.verdict.outcome));
+                wrong.push(format!(
+                    "{} after {after} s: {:?}",
+                    acted.verdict.location, acted.verdict.outcome
+                ));
             }
         }
     }
@@ -207,7 +256,10 @@ async fn what_a_claiming_job_deleted_of_the_old_jobs_files_is_left() {
     let (mut played, mut keys) = (0, 0);
     for (root, cases) in chains {
         let with_holes = cases.iter().any(|c| !c.list("missing").is_empty());
-        let jobs: BTreeSet<_> = cases.iter().filter_map(|c| c.text("metadata_key").split('/').next()).collect();
+        let jobs: BTreeSet<_> = cases
+            .iter()
+            .filter_map(|c| c.text("metadata_key").split('/').next())
+            .collect();
         if !with_holes || jobs.len() < 2 {
             continue;
         }
@@ -218,5 +270,8 @@ async fn what_a_claiming_job_deleted_of_the_old_jobs_files_is_left() {
     }
     println!("{played} chains, {keys} objects that Flink deleted");
     let at_least = if whole { (16, 200) } else { (1, 20) };
-    assert!(played >= at_least.0 && keys >= at_least.1, "only {played} chains and {keys} objects");
+    assert!(
+        played >= at_least.0 && keys >= at_least.1,
+        "only {played} chains and {keys} objects"
+    );
 }

@@ -52,7 +52,9 @@ fn recordings() -> Vec<Recording> {
 fn steps(text: &str) -> Vec<Step> {
     let mut steps = Vec::new();
     for line in text.lines().filter(|l| !l.starts_with('#')) {
-        let Some((what, key)) = line.split_once('\t') else { continue };
+        let Some((what, key)) = line.split_once('\t') else {
+            continue;
+        };
         let key = format!("cp/{key}");
         let metadata = key.ends_with("/_metadata");
         match what {
@@ -68,8 +70,15 @@ fn steps(text: &str) -> Vec<Step> {
 
 /// What the checkpoint whose completion is step `at` names: what was deleted between the completions of its two successors.
 fn references(steps: &[Step], at: usize) -> BTreeSet<String> {
-    let mut after = steps.iter().enumerate().skip(at + 1).filter(|(_, s)| matches!(s, Step::Completed(_))).map(|(n, _)| n);
-    let (Some(from), to) = (after.next(), after.next()) else { return BTreeSet::new() };
+    let mut after = steps
+        .iter()
+        .enumerate()
+        .skip(at + 1)
+        .filter(|(_, s)| matches!(s, Step::Completed(_)))
+        .map(|(n, _)| n);
+    let (Some(from), to) = (after.next(), after.next()) else {
+        return BTreeSet::new();
+    };
     steps[from..to.unwrap_or(steps.len())]
         .iter()
         .filter_map(|s| match s {
@@ -138,17 +147,26 @@ fn metadata(id: u64, keys: &BTreeSet<String>, incremental: bool) -> Vec<u8> {
 
 fn checkpoint_id(metadata_key: &str) -> u64 {
     let directory = metadata_key.trim_end_matches("/_metadata");
-    directory.rsplit("chk-").next().and_then(|n| n.parse().ok()).expect("chk-N/_metadata")
+    directory
+        .rsplit("chk-")
+        .next()
+        .and_then(|n| n.parse().ok())
+        .expect("chk-N/_metadata")
 }
 
 fn mandate(flink: bool) -> Mandate {
     Mandate {
-        roots: Roots::new(vec![Root::new(&format!("s3://{BUCKET}/cp/"), RootKind::Checkpoints, None).expect("a root")]),
+        roots: Roots::new(vec![
+            Root::new(&format!("s3://{BUCKET}/cp/"), RootKind::Checkpoints, None).expect("a root"),
+        ]),
         principals: Principals {
             flink: if flink { vec![FLINK.to_owned()] } else { Vec::new() },
             ours: Vec::new(),
         },
-        policy: Policy { settle: Duration::from_secs(300), dormant_after: Duration::from_secs(90 * 86_400) },
+        policy: Policy {
+            settle: Duration::from_secs(300),
+            dormant_after: Duration::from_secs(90 * 86_400),
+        },
         catalogue_max_age: Duration::from_secs(300),
         max_metadata_bytes: 1 << 20,
         protect_since: None,
@@ -161,7 +179,10 @@ fn message(n: usize, key: &str, marker: &str, at: Timestamp) -> Message {
     let body = format!(
         r#"{{"Records":[{{"eventVersion":"2.1","eventSource":"aws:s3","eventTime":"{at}","eventName":"ObjectRemoved:DeleteMarkerCreated","userIdentity":{{"principalId":"AWS:{FLINK}:job"}},"s3":{{"bucket":{{"name":"{BUCKET}"}},"object":{{"key":"{key}","versionId":"{marker}"}}}}}}]}}"#
     );
-    Message { id: n.to_string(), records: parse_body(body.as_bytes()).expect("a notification") }
+    Message {
+        id: n.to_string(),
+        records: parse_body(body.as_bytes()).expect("a notification"),
+    }
 }
 
 /// What happened after each deletion, and what an hour later, if everything stopped there.
@@ -178,10 +199,20 @@ async fn play(recording: &Recording, flink: bool) -> Seen {
     let control = model.create_bucket("ops", Versioning::Never);
     let guard_at = |model: &Model, control: &ModelBucket, name: &str| {
         let journal = model.journal(control, &format!("{name}/"));
-        Guard::acting(model.clone(), Some(journal), model.clone(), model.clone(), mandate(flink))
+        Guard::acting(
+            model.clone(),
+            Some(journal),
+            model.clone(),
+            model.clone(),
+            mandate(flink),
+        )
     };
     let mut warm = guard_at(&model, &control, "warm");
-    let mut seen = Seen { restores: Vec::new(), findings: BTreeSet::new(), deletions: 0 };
+    let mut seen = Seen {
+        restores: Vec::new(),
+        findings: BTreeSet::new(),
+        deletions: 0,
+    };
     let mut all: Vec<Message> = Vec::new();
     for (n, step) in recording.steps.iter().enumerate() {
         match step {
@@ -193,7 +224,10 @@ async fn play(recording: &Recording, flink: bool) -> Seen {
                         bucket.put(name, Object::new(Content::Zeroes(10)));
                     }
                 }
-                bucket.put(key, Object::new(metadata(checkpoint_id(key), &names, incremental).as_slice()));
+                bucket.put(
+                    key,
+                    Object::new(metadata(checkpoint_id(key), &names, incremental).as_slice()),
+                );
             }
             Step::Deleted(key) => {
                 model.advance(Duration::from_millis(20));
@@ -226,7 +260,9 @@ async fn look<H: stayput_guard::guard::Hand + Sync>(
     let report = guard.handle(messages).await;
     for acted in report.verdicts {
         match acted.verdict.outcome {
-            Outcome::Restore(_) | Outcome::Lost(_) => seen.restores.push(format!("{} ({when})", acted.verdict.location)),
+            Outcome::Restore(_) | Outcome::Lost(_) => {
+                seen.restores.push(format!("{} ({when})", acted.verdict.location))
+            }
             Outcome::Report(code) => {
                 let about = acted.verdict.decided_by.unwrap_or(acted.verdict.location);
                 seen.findings.insert((code, about.to_string()));
@@ -239,7 +275,11 @@ async fn look<H: stayput_guard::guard::Hand + Sync>(
 #[tokio::test]
 async fn what_flink_deletes_is_never_restored_wherever_its_clean_up_stops() {
     let recordings = recordings();
-    assert!(recordings.len() >= RECORDINGS, "only {} recordings", recordings.len());
+    assert!(
+        recordings.len() >= RECORDINGS,
+        "only {} recordings",
+        recordings.len()
+    );
     let mut deletions = 0;
     for recording in &recordings {
         let seen = play(recording, true).await;
@@ -255,7 +295,10 @@ async fn what_flink_deletes_is_never_restored_wherever_its_clean_up_stops() {
             assert_eq!(code, FindingCode::DiscardCutShort, "{}: {about}", recording.name);
         }
     }
-    println!("{} recordings, {deletions} deletions, each looked at at once and an hour later", recordings.len());
+    println!(
+        "{} recordings, {deletions} deletions, each looked at at once and an hour later",
+        recordings.len()
+    );
     assert!(deletions >= DELETIONS, "only {deletions} deletions");
 }
 

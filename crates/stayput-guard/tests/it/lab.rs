@@ -46,6 +46,8 @@ pub(crate) enum Who {
     Alice,
     /// Somebody whom EventBridge doesn't name.
     Nobody,
+    /// Another Stayput.
+    Stayput,
 }
 
 /// The world of a story.
@@ -222,7 +224,7 @@ impl Lab {
     pub(crate) fn delete(&self, who: Who, key: &str) -> Message {
         let marker = match who {
             Who::Rule => self.bucket.expire(key),
-            Who::Flink | Who::Alice | Who::Nobody => self.bucket.delete(key),
+            Who::Flink | Who::Alice | Who::Nobody | Who::Stayput => self.bucket.delete(key),
         };
         let time = match who {
             Who::Rule => self.model.now().midnight(),
@@ -362,12 +364,16 @@ pub(crate) fn told(who: Who, key: &str, marker: Option<&VersionId>, time: Timest
         (Who::Rule, false) => ("LifecycleExpiration:Delete", "s3.amazonaws.com"),
         (Who::Flink, true) => ("ObjectRemoved:DeleteMarkerCreated", "AWS:AROAFLINK:taskmanager-1"),
         (Who::Flink, false) => ("ObjectRemoved:Delete", "AWS:AROAFLINK:taskmanager-1"),
+        (Who::Stayput, true) => ("ObjectRemoved:DeleteMarkerCreated", "AWS:AROASTAYPUT:guard"),
+        (Who::Stayput, false) => ("ObjectRemoved:Delete", "AWS:AROASTAYPUT:guard"),
         (Who::Alice | Who::Nobody, true) => ("ObjectRemoved:DeleteMarkerCreated", "AWS:AROAPEOPLE:alice"),
         (Who::Alice | Who::Nobody, false) => ("ObjectRemoved:Delete", "AWS:AROAPEOPLE:alice"),
     };
     let body = match who {
         Who::Nobody => through_event_bridge(key, marker, time),
-        Who::Rule | Who::Flink | Who::Alice => notification(name, principal, key, marker, time),
+        Who::Rule | Who::Flink | Who::Alice | Who::Stayput => {
+            notification(name, principal, key, marker, time)
+        }
     };
     message(format!("{key} {marker:?}"), &body)
 }

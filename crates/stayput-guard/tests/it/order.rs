@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use s3_model::Model;
+use stayput_core::cause::Cause;
 use stayput_guard::batch::{Done, Message};
 
-use crate::lab::{Dice, Lab, MINUTE, NAMED_BY_HEAD, SETTLE, Who, metadata_key, outcomes, word};
+use crate::lab::{Dice, Lab, MINUTE, NAMED_BY_HEAD, SETTLE, Who, metadata_key, outcomes, verdict_on, word};
 
 /// A rule at midnight, Alice afterwards, and Flink's own clean-up: everything that is there to be mixed up.
 fn a_bad_night(lab: &Lab) -> Vec<Message> {
@@ -140,6 +141,61 @@ async fn a_message_of_an_object_that_was_written_anew_since_changes_nothing() {
     let report = lab.guard().handle(&[deleted]).await;
     assert_eq!(outcomes(&report), [(key, "leave: visible".to_owned())]);
     assert_eq!(mutating(&lab.model), 0);
+}
+
+#[tokio::test]
+async fn of_two_deletions_of_one_key_the_marker_above_the_data_counts_in_whatever_order_they_are_told() {
+    let firsts = [Who::Stayput, Who::Flink, Who::Nobody];
+    for first in firsts {
+        for reversed in [false, true] {
+            let lab = Lab::new();
+            let key = lab.shared_of_head()[0].clone();
+            let object = lab.bucket.current(&key).and_then(|v| v.object).expect("there");
+            let mut messages = vec![lab.delete(first, &key)];
+            lab.model.advance(MINUTE);
+            lab.bucket.put(&key, object);
+            lab.model.advance(MINUTE);
+            messages.push(lab.delete(Who::Alice, &key));
+            lab.model.advance(SETTLE);
+            if reversed {
+                messages.reverse();
+            }
+            let report = lab.guard().handle(&messages).await;
+            let said = outcomes(&report);
+            assert!(
+                said[0].1.starts_with("restore"),
+                "{first:?}, reversed {reversed}: {said:?}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_second_marker_on_top_doesnt_change_who_deleted_the_object() {
+    for reversed in [false, true] {
+        let lab = Lab::new();
+        let key = lab.shared_of_head()[0].clone();
+        let mut messages = vec![lab.delete(Who::Stayput, &key), lab.delete(Who::Alice, &key)];
+        lab.model.advance(SETTLE);
+        if reversed {
+            messages.reverse();
+        }
+        let report = lab.guard().handle(&messages).await;
+        assert_eq!(
+            outcomes(&report),
+            [(key.clone(), "leave: ours".to_owned())],
+            "reversed {reversed}"
+        );
+        // Whoever hears only of the upper marker doesn't know who put the lower one there.
+        let upper: Vec<_> = messages
+            .into_iter()
+            .filter(|m| format!("{m:?}").contains("alice"))
+            .collect();
+        assert_eq!(upper.len(), 1);
+        let (_, mut observer) = lab.observer();
+        let report = observer.handle(&upper).await;
+        assert_eq!(verdict_on(&report, &key).verdict.cause, Cause::Unknown);
+    }
 }
 
 pub(crate) fn mutating(model: &Model) -> usize {

@@ -6,10 +6,7 @@ use stayput_core::report::finding::FindingCode;
 use stayput_core::verdict::{LeaveReason, Outcome};
 use stayput_guard::batch::{Answer, Done};
 
-use crate::lab::{
-    COPIED, JOB, Lab, SETTLE, Who, done_about, message, metadata_key, notification, outcome_on, outcomes,
-    told, word,
-};
+use crate::lab::{COPIED, JOB, Lab, SETTLE, Who, done_about, metadata_key, outcome_on, outcomes, told, word};
 
 #[tokio::test]
 async fn in_a_suspended_bucket_a_person_is_told_and_nothing_is_copied() {
@@ -199,16 +196,9 @@ async fn keys_outside_every_root_that_nobody_names_are_counted_and_left() {
 async fn what_stayput_deleted_is_left() {
     let lab = Lab::new();
     let key = lab.shared_of_head()[0].clone();
-    let marker = lab.bucket.delete(&key);
-    let body = notification(
-        "ObjectRemoved:DeleteMarkerCreated",
-        "AWS:AROASTAYPUT:guard",
-        &key,
-        marker.as_ref(),
-        lab.model.now(),
-    );
+    let messages = [lab.delete(Who::Stayput, &key)];
     lab.model.advance(SETTLE);
-    let report = lab.guard().handle(&[message("ours".to_owned(), &body)]).await;
+    let report = lab.guard().handle(&messages).await;
     assert_eq!(*outcome_on(&report, &key), Outcome::Leave(LeaveReason::Ours));
     assert_eq!(lab.copied(), Vec::<String>::new());
 }
