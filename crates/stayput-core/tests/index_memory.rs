@@ -62,7 +62,7 @@ fn a_million_objects_and_many_snapshots_that_share_most_of_them() {
     for n in 1..=FURTHER {
         let (_, named) = add(
             &mut index,
-            &mut (0..objects).filter(|k| mixed(k + n * objects) % 10 != 0),
+            &mut (0..objects).filter(|k| !mixed(k + n * objects).is_multiple_of(10)),
         );
         pairs += named;
     }

@@ -1,7 +1,7 @@
 //! What the use cases ask of the world, one capability a trait.
 //!
 //! Reading is for everyone. Only [`CopyIfAbsent`] changes anything under a root, and it takes a
-//! [`Permit`](stayput_core::restoring::Permit). No trait here can delete anything.
+//! [`Permit`]. No trait here can delete anything.
 
 use std::future::Future;
 
