@@ -316,4 +316,6 @@ fn summarize(summary: &CallSummary, request: &str) {
 }
 
 #[cfg(test)]
+mod on_model;
+#[cfg(test)]
 mod tests;

@@ -48,7 +48,8 @@ pub(crate) fn start() -> Result<(), String> {
     Ok(())
 }
 
-struct Lines;
+/// Writes the lines.
+pub(crate) struct Lines;
 
 impl<S, N> FormatEvent<S, N> for Lines
 where
