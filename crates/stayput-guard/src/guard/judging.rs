@@ -18,6 +18,7 @@ use super::{
 };
 use crate::causes;
 use crate::inspect::Inspected;
+use crate::port::PortErrorKind;
 use crate::survey::first_written;
 
 /// A rule that would take a copy within this is worth a finding before the first copy.
@@ -271,6 +272,21 @@ where
         if !self.versioning.contains_key(location.bucket()) {
             let versioning = self.eyes.reading.versioning(location.bucket()).await?;
             self.versioning.insert(location.bucket().to_owned(), versioning);
+        }
+        let watched = self
+            .eyes
+            .mandate
+            .roots
+            .iter()
+            .any(|r| r.bucket() == location.bucket());
+        if watched && !self.eyes.rules.contains_key(location.bucket()) {
+            // A rule's marker that no message names would pass for one of nobody known.
+            let unread = PortError::new(
+                PortErrorKind::Transient,
+                "GetBucketLifecycleConfiguration",
+                location.bucket(),
+            );
+            return Err(unread.because("the bucket's rules couldn't be read just now"));
         }
         let history = self.eyes.history(location).await?;
         let mut cause = cause_of_key(

@@ -214,6 +214,7 @@ async fn what_cannot_be_listed_just_now_makes_the_verdict_wait_and_nothing_is_co
         "ListObjectVersions",
         "GetObject",
         "GetBucketVersioning",
+        "GetBucketLifecycleConfiguration",
     ];
     for operation in operations {
         let lab = Lab::new();
