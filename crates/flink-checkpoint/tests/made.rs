@@ -68,6 +68,8 @@ proptest! {
         choices in prop::collection::vec(any::<u8>(), 0..200),
         cut in any::<prop::sample::Index>(),
     ) {
+        // A cut file in a layout of 1.11 or 1.14 can, by chance, be a whole one in the layout that replaced it: the format says neither.
+        prop_assume!(form.version != 3 || (form.channel_subtask && form.changelog_ids));
         let (bytes, _) = Maker::file(form, &choices);
         let bytes = &bytes[..cut.index(bytes.len())];
         prop_assert!(references(bytes, &Limits::default(), &mut |_| ControlFlow::Continue(())).is_err());
