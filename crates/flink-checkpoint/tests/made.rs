@@ -64,12 +64,11 @@ proptest! {
 
     #[test]
     fn a_made_file_that_is_cut_is_never_whole(
-        form in forms(),
+        // Not in the layouts of 1.11 and 1.14: cut, they can by chance be whole in those that replaced them, and nothing in the file tells.
+        form in (2..=7).prop_map(Form::of),
         choices in prop::collection::vec(any::<u8>(), 0..200),
         cut in any::<prop::sample::Index>(),
     ) {
-        // A cut file in a layout of 1.11 or 1.14 can, by chance, be a whole one in the layout that replaced it: the format says neither.
-        prop_assume!(form.version != 3 || (form.channel_subtask && form.changelog_ids));
         let (bytes, _) = Maker::file(form, &choices);
         let bytes = &bytes[..cut.index(bytes.len())];
         prop_assert!(references(bytes, &Limits::default(), &mut |_| ControlFlow::Continue(())).is_err());
