@@ -295,10 +295,13 @@ fn write_text(events: &Events, report: &BatchReport, out: &mut dyn Write) -> io:
     for finding in &report.findings {
         writeln!(out, "finding  {}", Shown(&finding.to_string()))?;
     }
-    writeln!(out, "{}", summary_text(&report.summary))
+    let put_back = |acted: &&Acted| matches!(acted.done, Done::Copied { .. } | Done::AlreadyCopied);
+    let put_back = report.verdicts.iter().filter(put_back).count() as u64;
+    writeln!(out, "{}", summary_text(&report.summary, put_back))
 }
 
-fn summary_text(summary: &Summary) -> String {
+/// In numbers; `put_back` of those that were to be restored are back.
+fn summary_text(summary: &Summary, put_back: u64) -> String {
     let left: u64 = summary.left.values().sum();
     let mut text = format!(
         "{}, {} judged: {left} left",
@@ -311,7 +314,8 @@ fn summary_text(summary: &Summary) -> String {
         let _ = write!(text, " ({})", reasons.join(", "));
     }
     for (n, what) in [
-        (summary.restored, "to restore"),
+        (put_back, "put back"),
+        (summary.restored.saturating_sub(put_back), "to restore"),
         (summary.later, "to be looked at again"),
         (summary.reported, "reported"),
         (summary.lost, "lost"),

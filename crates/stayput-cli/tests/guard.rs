@@ -193,6 +193,13 @@ fn apply_puts_back_what_is_needed_and_a_second_call_finds_nothing_missing() {
         let key = verdict["object"].as_str().unwrap().strip_prefix(&before).unwrap();
         assert!(visible.iter().any(|one| one == key), "{key}");
     }
+    // A person reads the same.
+    let read = tell(&story, Reach::Apply, Output::Text);
+    assert!(
+        read.out.contains(&format!("{} put back", copied.len())),
+        "{}",
+        read.out
+    );
     let again = call(&story, &told.model, Reach::Apply, Output::Ndjson);
     assert!(
         lines(&again.out, "verdict")

@@ -422,3 +422,6 @@ fn lies(location: &Location, home: Option<&Home>) -> Lies {
         job,
     }
 }
+
+#[cfg(test)]
+mod tests;
