@@ -238,20 +238,24 @@ fn verdicts(screen: &Screen, deployment: &Deployment, taken: &[String]) -> Resul
             last.insert(key.to_owned(), verdict.clone());
         }
     }
-    let mut told = BTreeMap::new();
+    let mut lines = Vec::with_capacity(taken.len());
     for key in taken {
         let verdict = last
             .get(key)
             .ok_or_else(|| format!("the function's log has no verdict on {key}"))?;
-        let outcome = verdict["outcome"].as_str().unwrap_or_default().to_owned();
-        *told.entry(outcome.clone()).or_insert(0_u32) += 1;
+        let restored = verdict["outcome"] == "restore";
         let name = key.rsplit('/').next().unwrap_or(key);
-        let word = if outcome == "restore" {
+        let word = if restored {
             screen.good("restored")
         } else {
             screen.quiet("left    ")
         };
-        screen.tell(&format!("{word}  {name}  {}", why(verdict)));
+        lines.push((!restored, format!("{word}  {name}  {}", why(verdict))));
+    }
+    // Those that came back first.
+    lines.sort_by_key(|(left, _)| *left);
+    for (_, line) in &lines {
+        screen.tell(line);
     }
     screen.tell("");
     let restored = last
@@ -281,16 +285,16 @@ fn verdict(line: &Value) -> Option<&Value> {
 
 /// A few words on why.
 fn why(verdict: &Value) -> String {
-    let class = verdict["class"].as_str();
     let snapshot = verdict["snapshot"]
         .as_str()
         .and_then(|url| url.trim_end_matches("/_metadata").rsplit('/').next());
-    match (class, snapshot) {
-        (Some(class), Some(snapshot)) => format!("{snapshot} names it ({class})"),
-        _ => verdict["reason"]
-            .as_str()
-            .unwrap_or("no checkpoint names it")
-            .replace('_', " "),
+    match (verdict["outcome"].as_str(), verdict["reason"].as_str(), snapshot) {
+        (Some("restore"), _, Some(snapshot)) => {
+            format!("{snapshot} needs it, the newest checkpoint of the running job")
+        }
+        (_, Some("spare"), _) => "only an older checkpoint names it".to_owned(),
+        (_, Some("not referenced"), _) => "no checkpoint names it".to_owned(),
+        (_, reason, _) => reason.unwrap_or_default().to_owned(),
     }
 }
 
