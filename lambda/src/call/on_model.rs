@@ -26,7 +26,9 @@ const JOB: &str = "2.3.0/events-retained2/2be3cab7043c112ec2d02bfe50f0feb2/";
 const NEEDED: &str = "shared/1eb6bd52-c923-4b53-9b9b-bec263de6f2c";
 const UNNEEDED: &str = "shared/0f0e0d0c-1111-4222-8333-444455556666";
 
-impl Judge for Guard<Model, ModelJournal, Model, Acting<Model>> {
+type OnModel = Guard<Model, ModelJournal, Model, Acting<Model>>;
+
+impl Judge for OnModel {
     async fn handle(&mut self, messages: &[Message]) -> BatchReport {
         Guard::handle(self, messages).await
     }
@@ -79,12 +81,7 @@ impl World {
         }
     }
 
-    fn function(
-        &self,
-    ) -> Function<
-        Guard<Model, ModelJournal, Model, Acting<Model>>,
-        impl Fn() -> Guard<Model, ModelJournal, Model, Acting<Model>>,
-    > {
+    fn function(&self) -> Function<OnModel, impl Fn() -> OnModel> {
         let settings = Settings::parse(&format!(
             "mode = 'restore'\ncontrol = 's3://ops/stayput/'\n[[roots]]\nuri = 's3://{BUCKET}/2.3.0/events-retained2/'\nkind = 'checkpoints'\n\
              [flink]\nprincipals = ['AROAFLINK']"
