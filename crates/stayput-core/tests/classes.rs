@@ -181,7 +181,11 @@ fn a_store_that_failed_does_not_count() {
         classes(&[entry("j/chk-1", 3 * HOUR), failed.clone()])[0],
         Class::Running
     );
-    assert_eq!(classes(&[failed.clone()]), [Class::Spare], "no older one stands");
+    assert_eq!(
+        classes(std::slice::from_ref(&failed)),
+        [Class::Spare],
+        "no older one stands"
+    );
     let claimer = entry("k/chk-3", HOUR).names("j/shared/a");
     let claimed = [entry("j/chk-1", 3 * HOUR), failed.names("j/shared/a"), claimer];
     assert_eq!(
@@ -384,7 +388,7 @@ mod namings {
         let relative = entry("j/chk-4", HOUR).names("j/chk-4/048639c5-3829-4f26-872e-f96c0c7bc7fc");
         let elsewhere = "cp/savepoint-2be3ca-1/048639c5-3829-4f26-872e-f96c0c7bc7fc";
         assert!(matches!(
-            of(&[relative.clone()], elsewhere)[..],
+            of(std::slice::from_ref(&relative), elsewhere)[..],
             [Naming::ByName { .. }]
         ));
         let named_there_too =
