@@ -261,7 +261,7 @@ async fn look<H: stayput_guard::guard::Hand + Sync>(
     for acted in report.verdicts {
         match acted.verdict.outcome {
             Outcome::Restore(_) | Outcome::Lost(_) => {
-                seen.restores.push(format!("{} ({when})", acted.verdict.location))
+                seen.restores.push(format!("{} ({when})", acted.verdict.location));
             }
             Outcome::Report(code) => {
                 let about = acted.verdict.decided_by.unwrap_or(acted.verdict.location);
