@@ -74,6 +74,8 @@ pub struct Summary {
     pub judged: u64,
     /// Left, by reason.
     pub left: std::collections::BTreeMap<&'static str, u64>,
+    /// The same by job directory: who tidies up, and how much.
+    pub left_by_job: std::collections::BTreeMap<String, std::collections::BTreeMap<&'static str, u64>>,
     /// Copied, or that would have been copied.
     pub restored: u64,
     /// To be looked at again.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::StreamExt;
 use futures_util::stream;
+use stayput_core::layout::Place;
 use stayput_core::loss::MetadataState;
 use stayput_core::report::finding::FindingCode;
 use stayput_core::restoring::Permit;
@@ -324,6 +325,16 @@ where
         }
     }
 
+    /// The job directory of an object by its path, as a URL; of what lies elsewhere, its own directory.
+    fn job_of(&self, location: &ObjectLocation) -> String {
+        let plain = self.plain_key(location);
+        let directory = Place::of(&plain)
+            .job()
+            .unwrap_or_else(|| location.directory())
+            .to_owned();
+        format!("s3://{}/{directory}", location.bucket())
+    }
+
     fn summary(&self, judged: &[Judged], done: &[Done], messages: usize) -> Summary {
         let mut summary = Summary {
             messages: messages as u64,
@@ -344,7 +355,14 @@ where
                 continue;
             }
             match &j.verdict.outcome {
-                Outcome::Leave(reason) => *summary.left.entry(reason.word()).or_default() += 1,
+                Outcome::Leave(reason) => {
+                    *summary.left.entry(reason.word()).or_default() += 1;
+                    let job = summary
+                        .left_by_job
+                        .entry(self.job_of(&j.verdict.location))
+                        .or_default();
+                    *job.entry(reason.word()).or_default() += 1;
+                }
                 Outcome::Restore(_) => summary.restored += 1,
                 Outcome::Later { .. } => summary.later += 1,
                 Outcome::Report(_) => summary.reported += 1,

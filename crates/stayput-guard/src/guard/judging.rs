@@ -126,7 +126,7 @@ where
         }
     }
 
-    fn plain_key(&self, location: &ObjectLocation) -> String {
+    pub(super) fn plain_key(&self, location: &ObjectLocation) -> String {
         let root = self.eyes.mandate.roots.find(location);
         root.map_or_else(|| location.key().to_owned(), |(_, plain)| plain.into_owned())
     }

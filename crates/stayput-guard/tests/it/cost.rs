@@ -176,6 +176,11 @@ async fn ten_thousand_deletions_of_five_jobs_among_five_hundred_cost_thirty_requ
         "{:?}",
         report.summary
     );
+    assert_eq!(
+        report.summary.left_by_job.len(),
+        NAMED_JOBS,
+        "one line for each job that tidied up"
+    );
     assert!(report.answers.iter().all(|(_, a)| *a == Answer::Done));
     assert!(report.findings.is_empty(), "{:?}", report.findings);
     let requests =
