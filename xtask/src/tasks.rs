@@ -204,14 +204,8 @@ pub(crate) fn demo(root: &Path) -> Result<bool, String> {
     let mut steps = Steps::default();
     let bootstrap = steps.step("build the Lambda", || build_lambda(root));
     let programs = steps.step("build the command and the demo", || {
-        run_command(cargo(root).args([
-            "build",
-            "--package",
-            "stayput-cli",
-            "--package",
-            "stayput-tests",
-            "--bins",
-        ]))?;
+        // The whole workspace, as the tests do: with other features the SDK would be compiled a second time.
+        run_command(cargo(root).args(["build", "--workspace", "--bins"]))?;
         Ok(target_directory(root)?.join("debug"))
     });
     let server = steps.step("start MiniStack", || start_ministack(root));
