@@ -208,8 +208,11 @@ impl<J: Judge, M: Fn() -> J> Function<J, M> {
         }
         match self.attempt(messages).await {
             Ok(report) => self.take(report, messages.len(), summary, request).await,
-            Err(why) if messages.len() == 1 => vec![Fate::Panicked(why)],
-            Err(_) => {
+            Err(why) => {
+                if let [message] = messages {
+                    tracing::error!(target: TARGET, request, message_id = message.id, "{why}");
+                    return vec![Fate::Panicked(why)];
+                }
                 // One of them did it. Judged one by one, it fails alone.
                 let mut fates = Vec::with_capacity(messages.len());
                 for message in messages {
@@ -251,7 +254,7 @@ impl<J: Judge, M: Fn() -> J> Function<J, M> {
         {
             tracing::warn!(target: TARGET, request, "the findings will be sent again: {e}");
         }
-        add(&mut summary.guard, &report.summary);
+        add(&mut summary.guard, report.summary);
         let mut fates: Vec<Fate> = report
             .answers
             .into_iter()
@@ -282,21 +285,42 @@ fn text_of(panic: &(dyn Any + Send)) -> &str {
         .unwrap_or("a panic without a text")
 }
 
-fn add(sum: &mut Summary, part: &Summary) {
-    sum.messages += part.messages;
-    sum.judged += part.judged;
-    for (reason, count) in &part.left {
+/// Sums up what was judged in parts. Taken apart by name, so that a new number can't be forgotten here.
+fn add(sum: &mut Summary, part: Summary) {
+    let Summary {
+        messages,
+        judged,
+        left,
+        left_by_job,
+        restored,
+        later,
+        reported,
+        lost,
+        failed,
+        outside,
+        jobs,
+        snapshots,
+    } = part;
+    sum.messages += messages;
+    sum.judged += judged;
+    for (reason, count) in left {
         *sum.left.entry(reason).or_default() += count;
     }
-    sum.restored += part.restored;
-    sum.later += part.later;
-    sum.reported += part.reported;
-    sum.lost += part.lost;
-    sum.failed += part.failed;
-    sum.outside += part.outside;
+    for (job, left) in left_by_job {
+        let of_job = sum.left_by_job.entry(job).or_default();
+        for (reason, count) in left {
+            *of_job.entry(reason).or_default() += count;
+        }
+    }
+    sum.restored += restored;
+    sum.later += later;
+    sum.reported += reported;
+    sum.lost += lost;
+    sum.failed += failed;
+    sum.outside += outside;
     // Of the catalogue as a whole, not of this call.
-    sum.jobs = sum.jobs.max(part.jobs);
-    sum.snapshots = sum.snapshots.max(part.snapshots);
+    sum.jobs = sum.jobs.max(jobs);
+    sum.snapshots = sum.snapshots.max(snapshots);
 }
 
 fn summarize(summary: &CallSummary, request: &str) {

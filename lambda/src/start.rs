@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use stayput_aws::clock::SystemClock;
 use stayput_aws::connection::{Connection, ConnectionError};
 use stayput_aws::s3::S3;
 use stayput_core::location::Location;
-use stayput_guard::port::{PortError, Reading};
+use stayput_guard::port::{Clock, PortError, Reading};
 use stayput_guard::settings::{Mode, Settings, SettingsError};
 
 use crate::log;
@@ -53,11 +54,12 @@ pub(crate) enum StartError {
 pub(crate) struct Ready {
     connection: Connection,
     settings: Settings,
+    instance: String,
 }
 
 impl Ready {
     pub(crate) fn watch(&self) -> Watch {
-        Watch::new(&self.connection, &self.settings)
+        Watch::new(&self.connection, &self.settings, &self.instance)
     }
 }
 
@@ -94,7 +96,18 @@ pub(crate) async fn ready() -> Result<Ready, StartError> {
         .map(|r| format!("s3://{}/{}", r.bucket(), r.metadata_prefix()))
         .collect();
     tracing::info!(target: log::TARGET, mode, roots = roots.join(" "), "Stayput watches");
-    Ok(Ready { connection, settings })
+    Ok(Ready {
+        connection,
+        settings,
+        instance: instance(),
+    })
+}
+
+/// A name of this process alone: two that shared one would overwrite what each other copied of the day's budget.
+/// Lambda gives every sandbox a log stream of its own; elsewhere the process and its start tell.
+fn instance() -> String {
+    variable("AWS_LAMBDA_LOG_STREAM_NAME")
+        .unwrap_or_else(|| format!("process-{}-{}", std::process::id(), SystemClock.now().millis()))
 }
 
 fn variable(name: &str) -> Option<String> {

@@ -24,7 +24,8 @@ pub(crate) enum Watch {
 }
 
 impl Watch {
-    pub(crate) fn new(connection: &Connection, settings: &Settings) -> Self {
+    /// `instance` names this process among others under the same control prefix.
+    pub(crate) fn new(connection: &Connection, settings: &Settings, instance: &str) -> Self {
         let reading = S3::new(connection);
         let journal = settings
             .control
@@ -33,17 +34,13 @@ impl Watch {
         let mandate = settings.mandate.clone();
         match settings.mode {
             Mode::Observe => {
-                Self::Observing(Box::new(Guard::observing(reading, journal, SystemClock, mandate)))
+                let guard = Guard::observing(reading, journal, SystemClock, mandate);
+                Self::Observing(Box::new(guard.of_instance(instance)))
             }
             Mode::Restore => {
                 let copies = Copies::new(connection, settings.control.clone(), settings.copies_per_second);
-                Self::Acting(Box::new(Guard::acting(
-                    reading,
-                    journal,
-                    SystemClock,
-                    copies,
-                    mandate,
-                )))
+                let guard = Guard::acting(reading, journal, SystemClock, copies, mandate);
+                Self::Acting(Box::new(guard.of_instance(instance)))
             }
         }
     }

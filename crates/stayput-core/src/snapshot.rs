@@ -34,6 +34,16 @@ pub enum SnapshotKind {
     Savepoint,
 }
 
+impl SnapshotKind {
+    /// The checkpoint id in the directory's name; `None` for savepoints.
+    pub fn id(self) -> Option<u64> {
+        match self {
+            Self::Checkpoint { id } => Some(id),
+            Self::Savepoint => None,
+        }
+    }
+}
+
 /// One `_metadata` and what it says.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
@@ -144,10 +154,7 @@ impl Snapshot {
 
     /// The checkpoint id in the directory's name; `None` for savepoints.
     pub fn directory_id(&self) -> Option<u64> {
-        match self.kind {
-            SnapshotKind::Checkpoint { id } => Some(id),
-            SnapshotKind::Savepoint => None,
-        }
+        self.kind.id()
     }
 
     /// The exclusive directory, as a key prefix that ends in `/`.

@@ -371,16 +371,12 @@ async fn name_what_is_told<R: Reading + Sync, J: Journal + Sync>(
         }
         // Who hid it must be known to later calls, which see only the marker.
         let (kind, job) = identity_of(&notice.location);
-        let id = match kind {
-            stayput_core::snapshot::SnapshotKind::Checkpoint { id } => Some(id),
-            stayput_core::snapshot::SnapshotKind::Savepoint => None,
-        };
         let remembered = async {
             let history = eyes.history(&notice.location).await?;
             if let Some(hidden) = history.hidden() {
                 let cause = eyes.cause_of(&notice.location, &history, false).await?;
                 eyes.memory
-                    .remember_hidden(&job, id, &notice.location, &hidden.above_data.id, &cause)
+                    .remember_hidden(&job, kind.id(), &notice.location, &hidden.above_data.id, &cause)
                     .await?;
             }
             Ok::<_, PortError>(())

@@ -173,3 +173,23 @@ async fn every_event_file_is_answered_as_the_table_says() {
     }
     assert!(seen >= 94, "{seen} event files");
 }
+
+#[test]
+fn what_is_left_adds_up_by_job_when_messages_are_judged_one_by_one() {
+    let part = |job: &str, count: u64| {
+        let mut part = Summary::default();
+        part.left.insert("spare", count);
+        part.left_by_job
+            .entry(job.to_owned())
+            .or_default()
+            .insert("spare", count);
+        part
+    };
+    let mut sum = Summary::default();
+    super::add(&mut sum, part("s3://b/cp/j/", 2));
+    super::add(&mut sum, part("s3://b/cp/k/", 1));
+    super::add(&mut sum, part("s3://b/cp/j/", 3));
+    assert_eq!(sum.left["spare"], 6);
+    assert_eq!(sum.left_by_job["s3://b/cp/j/"]["spare"], 5);
+    assert_eq!(sum.left_by_job["s3://b/cp/k/"]["spare"], 1);
+}

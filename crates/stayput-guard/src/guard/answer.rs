@@ -19,10 +19,12 @@ use super::{
 use crate::batch::{Answer, Summary};
 use crate::inspect::inspect;
 use crate::memory::Spent;
+use crate::port::PortError;
 use crate::restore::put_back;
 
 /// So many copies are under way at once.
 const CONCURRENT: usize = 8;
+
 impl<R, J, H> Bench<'_, R, J, H>
 where
     R: Reading + Sync,
@@ -112,8 +114,10 @@ where
 
     /// Pause and budget: what is wanted waits, the most needed comes first.
     async fn restrain(&self, judged: &mut [Judged]) {
-        let wanted = |j: &&mut Judged| matches!(j.verdict.outcome, Outcome::Restore(_));
-        if judged.iter_mut().filter(wanted).count() == 0 {
+        if !judged
+            .iter()
+            .any(|j| matches!(j.verdict.outcome, Outcome::Restore(_)))
+        {
             return;
         }
         let spent = if H::ACTS {
@@ -211,17 +215,21 @@ where
         }
         for n in metadata {
             let location = judged[n].verdict.location.clone();
-            if self.everything_is_there(&location, judged, &done).await {
-                if let Outcome::Restore(permit) = &judged[n].verdict.outcome {
-                    done[n] = put_back(&self.eyes, self.hand, permit).await;
+            let settle = self.eyes.mandate.policy.settle;
+            let later = match self.everything_is_there(&location, judged, &done).await {
+                Ok(true) => {
+                    if let Outcome::Restore(permit) = &judged[n].verdict.outcome {
+                        done[n] = put_back(&self.eyes, self.hand, permit).await;
+                    }
+                    continue;
                 }
-            } else {
-                let not_before = self.eyes.now.plus(self.eyes.mandate.policy.settle);
-                judged[n].verdict.outcome = Outcome::Later {
-                    not_before,
-                    why: LaterReason::WaitsForItsFiles,
-                };
-            }
+                Ok(false) => LaterReason::WaitsForItsFiles,
+                Err(e) => LaterReason::Transient(e.to_string()),
+            };
+            judged[n].verdict.outcome = Outcome::Later {
+                not_before: self.eyes.now.plus(settle),
+                why: later,
+            };
         }
         done
     }
@@ -232,27 +240,21 @@ where
         metadata: &ObjectLocation,
         judged: &[Judged],
         done: &[Done],
-    ) -> bool {
+    ) -> Result<bool, PortError> {
         let would: BTreeSet<&ObjectLocation> = judged
             .iter()
             .zip(done)
             .filter(|(_, d)| **d == Done::WouldCopy)
             .map(|(j, _)| &j.verdict.location)
             .collect();
-        match inspect(&self.eyes, self.survey, metadata, &BTreeSet::new()).await {
-            Ok(Some((_, seen))) => {
-                seen.overwritten.is_empty() && seen.loss.missing.iter().all(|m| would.contains(&m.location))
-            }
-            Ok(None) => false,
-            Err(e) => {
-                self.survey.failed.push(e.to_string());
-                false
-            }
-        }
+        let Some((_, seen)) = inspect(&self.eyes, self.survey, metadata, &BTreeSet::new()).await? else {
+            return Ok(false);
+        };
+        Ok(seen.overwritten.is_empty() && seen.loss.missing.iter().all(|m| would.contains(&m.location)))
     }
 
     /// Before the first copy: which directories are put back after which principal deleted them as a whole.
-    async fn remember_what_is_put_back(&self, judged: &[Judged]) -> Result<(), crate::port::PortError> {
+    async fn remember_what_is_put_back(&self, judged: &[Judged]) -> Result<(), PortError> {
         let mut put_back = BTreeSet::new();
         for j in judged
             .iter()
@@ -299,7 +301,7 @@ where
         trouble
     }
 
-    async fn remember_one(&self, judged: &Judged) -> Result<(), crate::port::PortError> {
+    async fn remember_one(&self, judged: &Judged) -> Result<(), PortError> {
         let verdict = &judged.verdict;
         let memory = self.eyes.memory;
         match &verdict.outcome {

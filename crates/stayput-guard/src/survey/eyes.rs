@@ -10,7 +10,6 @@ use stayput_core::snapshot::identity_of;
 use stayput_core::timestamp::Timestamp;
 use stayput_core::version::KeyHistory;
 
-use super::fetch::id_of;
 use crate::causes::{self, ToldCauses};
 use crate::mandate::Mandate;
 use crate::memory::{Memory, Switches};
@@ -64,7 +63,7 @@ impl<R: Reading + Sync, J: Journal + Sync> Eyes<'_, R, J> {
         if ask_journal {
             let remembered = if location.file_name() == METADATA_FILE {
                 let (kind, job) = identity_of(location);
-                self.memory.who_hid(&job, id_of(kind), location, marker).await?
+                self.memory.who_hid(&job, kind.id(), location, marker).await?
             } else {
                 self.memory.cause(location, marker).await?
             };

@@ -3,7 +3,7 @@
 use stayput_core::location::ObjectLocation;
 use stayput_core::metadata::take;
 use stayput_core::restoring::copy_metadata;
-use stayput_core::snapshot::{SnapshotKind, Unreadable, identity_of};
+use stayput_core::snapshot::{Unreadable, identity_of};
 use stayput_core::timestamp::Timestamp;
 use stayput_core::version::VersionId;
 
@@ -45,7 +45,7 @@ pub(super) async fn fetch<R: Reading + Sync, J>(
 pub(super) fn parses(body: &ObjectBody, metadata: &ObjectLocation, mandate: &Mandate) -> bool {
     let (kind, _) = identity_of(metadata);
     take(&body.bytes, metadata, &mandate.roots)
-        .is_ok_and(|taken| id_of(kind).is_none_or(|id| id == taken.complete.checkpoint_id))
+        .is_ok_and(|taken| kind.id().is_none_or(|id| id == taken.complete.checkpoint_id))
 }
 
 /// When the bytes were first written: a copy made by Stayput says when its source was.
@@ -53,11 +53,4 @@ pub(crate) fn first_written(head: &ObjectHead) -> Timestamp {
     head.metadata_value(copy_metadata::SOURCE_LAST_MODIFIED)
         .and_then(|text| Timestamp::parse(text).ok())
         .unwrap_or(head.last_modified)
-}
-
-pub(super) fn id_of(kind: SnapshotKind) -> Option<u64> {
-    match kind {
-        SnapshotKind::Checkpoint { id } => Some(id),
-        SnapshotKind::Savepoint => None,
-    }
 }
