@@ -1,6 +1,6 @@
 //! All snapshots under all roots that were found, and who refers to what.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::class::{Class, Group, Moment, class_of_savepoint, forms_a_group};
@@ -32,6 +32,10 @@ pub struct Catalogue {
     snapshots: BTreeMap<SnapshotId, Snapshot>,
     by_metadata: BTreeMap<ObjectLocation, SnapshotId>,
     jobs: BTreeMap<JobDirectory, JobRecord>,
+    /// Snapshots that name whole directories: every key is held against these, so they are kept apart.
+    naming_directories: BTreeSet<SnapshotId>,
+    /// Snapshots that can't be read, likewise.
+    unreadable: BTreeSet<SnapshotId>,
     /// The references of those that were read.
     pub index: ReferenceIndex,
     next: u32,
@@ -86,6 +90,15 @@ impl Catalogue {
         self.remove(&snapshot.metadata);
         let id = SnapshotId(self.next);
         self.next = self.next.wrapping_add(1);
+        match &snapshot.contents {
+            Contents::Read(facts) if facts.directories.is_empty() => {}
+            Contents::Read(_) => {
+                self.naming_directories.insert(id);
+            }
+            Contents::Unreadable { .. } => {
+                self.unreadable.insert(id);
+            }
+        }
         self.by_metadata.insert(snapshot.metadata.clone(), id);
         self.jobs
             .entry(snapshot.job.clone())
@@ -109,6 +122,8 @@ impl Catalogue {
         let Some(id) = self.by_metadata.remove(metadata) else {
             return;
         };
+        self.naming_directories.remove(&id);
+        self.unreadable.remove(&id);
         if let Some(old) = self.snapshots.remove(&id) {
             if let Contents::Read(facts) = &old.contents {
                 self.index.remove(facts.references);
@@ -181,33 +196,45 @@ impl Catalogue {
                 }
             }
         }
-        let live_database = layout::is_forst_database(plain_key);
-        let job = Place::of(plain_key).job();
-        for (snapshot, s) in self.iter() {
-            if found.iter().any(|n| n.snapshot == snapshot) {
-                continue;
-            }
-            let Some(facts) = s.facts() else { continue };
-            if facts.directories.iter().any(|d| is_below(location, plain_key, d)) {
+        for snapshot in &self.naming_directories {
+            let known = found.iter().any(|n| n.snapshot == *snapshot);
+            let named = self
+                .get(*snapshot)
+                .and_then(Snapshot::facts)
+                .is_some_and(|facts| facts.directories.iter().any(|d| is_below(location, plain_key, d)));
+            if named && !known {
                 found.push(Referral {
-                    snapshot,
+                    snapshot: *snapshot,
                     naming: Naming::Directory,
                 });
-            } else if live_database
-                && matches!(s.kind, SnapshotKind::Checkpoint { .. })
-                && s.job.bucket == location.bucket()
-                && job == Some(s.job.prefix.as_str())
-            {
-                found.push(Referral {
-                    snapshot,
-                    naming: Naming::LiveDatabase,
-                });
             }
+        }
+        if layout::is_forst_database(plain_key) {
+            self.by_live_database(location, plain_key, &mut found);
         }
         if found.is_empty() {
             self.by_name(location, &mut found);
         }
         found
+    }
+
+    fn by_live_database(&self, location: &ObjectLocation, plain_key: &str, found: &mut Vec<Referral>) {
+        let Some(prefix) = Place::of(plain_key).job() else {
+            return;
+        };
+        let job = JobDirectory {
+            bucket: location.bucket().to_owned(),
+            prefix: prefix.to_owned(),
+        };
+        for snapshot in self.jobs.get(&job).into_iter().flat_map(|j| &j.snapshots) {
+            let known = found.iter().any(|n| n.snapshot == *snapshot);
+            if !known && self.get(*snapshot).is_some_and(forms_a_group) {
+                found.push(Referral {
+                    snapshot: *snapshot,
+                    naming: Naming::LiveDatabase,
+                });
+            }
+        }
     }
 
     fn by_name(&self, location: &ObjectLocation, found: &mut Vec<Referral>) {
@@ -229,8 +256,11 @@ impl Catalogue {
     /// names it, or whose job directory it lies in, unless a readable newer head stands beside them.
     pub fn unreadable_near(&self, location: &ObjectLocation, plain_key: &str) -> Vec<SnapshotId> {
         let job = Place::of(plain_key).job();
-        self.iter()
-            .filter(|(_, s)| {
+        self.unreadable
+            .iter()
+            .copied()
+            .filter(|id| {
+                let Some(s) = self.get(*id) else { return false };
                 let Contents::Unreadable { names_at_least, .. } = &s.contents else {
                     return false;
                 };
@@ -240,7 +270,6 @@ impl Catalogue {
                     || (s.job.bucket == location.bucket() && job == Some(s.job.prefix.as_str()));
                 near && !self.readable_newer_head_beside(s)
             })
-            .map(|(id, _)| id)
             .collect()
     }
 

@@ -21,6 +21,20 @@ where
     J: Journal + Sync,
     H: Hand + Sync,
 {
+    /// Whether an object is visible, by a listing of its directory: one for all that lies there.
+    pub(super) async fn is_listed(&mut self, object: &ObjectLocation) -> Result<bool, PortError> {
+        let directory = (object.bucket().to_owned(), object.directory().to_owned());
+        if !self.listed.contains_key(&directory) {
+            let listing = self.eyes.reading.list(&directory.0, &directory.1, true).await?;
+            let keys = listing.objects.into_iter().map(|o| o.key).collect();
+            self.listed.insert(directory.clone(), keys);
+        }
+        Ok(self
+            .listed
+            .get(&directory)
+            .is_some_and(|keys| keys.contains(object.key())))
+    }
+
     /// Some ways of naming count only when the object's versions say so.
     pub(super) async fn counts(
         &mut self,

@@ -35,6 +35,8 @@ pub(super) struct Bench<'g, R, J, H> {
     pub(super) told: BTreeSet<ObjectLocation>,
     pub(super) inspected: BTreeMap<ObjectLocation, Inspected>,
     pub(super) claimed: BTreeMap<ObjectLocation, bool>,
+    /// Directories that were listed to see whether the objects that relative handles mean are there: bucket and prefix, and the keys.
+    pub(super) listed: BTreeMap<(String, String), BTreeSet<String>>,
     pub(super) outside: u64,
     /// Why nobody knows what persons switched; then nothing is restored.
     pub(super) switches_unread: Option<String>,
@@ -77,6 +79,7 @@ where
             told: BTreeSet::new(),
             inspected: BTreeMap::new(),
             claimed: BTreeMap::new(),
+            listed: BTreeMap::new(),
             outside: 0,
             switches_unread,
             untouched: Loss::none(),
@@ -156,7 +159,21 @@ where
         };
         let plain = self.plain_key(location);
         let root = self.eyes.mandate.roots.find(location).map(|(root, _)| root.kind);
-        let referrals = self.survey.catalogue.namings(location, &plain);
+        let mut referrals = self.survey.catalogue.namings(location, &plain);
+        if let [
+            Referral {
+                naming: Naming::ByName { means },
+                ..
+            },
+            ..,
+        ] = referrals[..]
+        {
+            // A directory that was copied has the same names: where the meant object is there, nobody means this one.
+            let means = self.survey.catalogue.index.location(means);
+            if self.is_listed(&means).await.unwrap_or(false) {
+                referrals.clear();
+            }
+        }
         if root.is_none() && referrals.is_empty() {
             return Triage::Outside;
         }

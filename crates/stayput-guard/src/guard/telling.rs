@@ -9,7 +9,7 @@ use stayput_core::report::finding::{Finding, FindingCode};
 use stayput_core::snapshot::identity_of;
 use stayput_core::timestamp::Timestamp;
 use stayput_core::verdict::Outcome;
-use stayput_core::version::KeyHistory;
+use stayput_core::version::{KeyHistory, VersionKind};
 
 use super::judging::{Bench, Judged};
 use crate::inspect::inspect;
@@ -121,7 +121,7 @@ where
             let broken: Vec<ObjectLocation> = self
                 .survey
                 .catalogue
-                .namings(&j.verdict.location, j.verdict.location.key())
+                .namings(&j.verdict.location, &self.plain_key(&j.verdict.location))
                 .iter()
                 .filter_map(|r| self.survey.catalogue.get(r.snapshot))
                 .filter(|s| s.hidden.is_none())
@@ -168,15 +168,22 @@ where
     }
 }
 
-/// The command that removes the marker on top, so that the version below is visible again.
+/// The command that removes the markers on top, all of them, so that the version below is visible again.
 fn undo_command(location: &ObjectLocation, history: Option<&KeyHistory>) -> Option<String> {
-    let marker = &history?.hidden()?.newest.id;
-    Some(format!(
-        "aws s3api delete-object --bucket {} --key {} --version-id {}",
-        quoted(location.bucket()),
-        quoted(location.key()),
-        quoted(marker.as_str())
-    ))
+    let commands: Vec<String> = history?
+        .entries()
+        .iter()
+        .take_while(|entry| entry.kind == VersionKind::Marker)
+        .map(|marker| {
+            format!(
+                "aws s3api delete-object --bucket {} --key {} --version-id {}",
+                quoted(location.bucket()),
+                quoted(location.key()),
+                quoted(marker.id.as_str())
+            )
+        })
+        .collect();
+    (!commands.is_empty()).then(|| commands.join(" && "))
 }
 
 /// For a POSIX shell.
@@ -186,5 +193,47 @@ fn quoted(text: &str) -> String {
         text.to_owned()
     } else {
         format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stayput_core::timestamp::Timestamp;
+    use stayput_core::version::{VersionEntry, VersionId};
+
+    use super::*;
+
+    fn entry(id: &str, kind: VersionKind) -> VersionEntry {
+        VersionEntry {
+            key: "cp/it's".to_owned(),
+            id: VersionId::new(id),
+            is_latest: false,
+            last_modified: Timestamp::from_millis(0),
+            kind,
+        }
+    }
+
+    #[test]
+    fn an_undo_removes_every_marker_above_the_data_and_survives_a_shell() {
+        let data = || VersionKind::Data {
+            size: 1,
+            etag: String::new(),
+            storage_class: None,
+        };
+        let history = KeyHistory::new(vec![
+            entry("m2", VersionKind::Marker),
+            entry("m1", VersionKind::Marker),
+            entry("d", data()),
+            entry("m0", VersionKind::Marker),
+        ]);
+        let location = ObjectLocation::new("b", "cp/it's");
+        let command = undo_command(&location, Some(&history)).expect("it is hidden");
+        let one =
+            |id: &str| format!(r"aws s3api delete-object --bucket b --key 'cp/it'\''s' --version-id {id}");
+        assert_eq!(command, format!("{} && {}", one("m2"), one("m1")));
+        assert_eq!(
+            undo_command(&location, Some(&KeyHistory::new(vec![entry("d", data())]))),
+            None
+        );
     }
 }

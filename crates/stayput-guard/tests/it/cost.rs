@@ -218,6 +218,33 @@ async fn the_same_minute_again_costs_no_more() {
     );
 }
 
+#[tokio::test]
+async fn a_directory_copied_with_its_names_costs_one_listing_and_no_look_for_a_key() {
+    let lab = Lab::new();
+    let bucket = lab.model.bucket(BUCKET).expect("made");
+    let copies: Vec<String> = lab
+        .own_of_head()
+        .iter()
+        .filter(|key| !key.ends_with("/_metadata"))
+        .map(|key| {
+            let name = key.rsplit('/').next().expect("a file name");
+            let copy = format!("{ROOT}{}/shared/{name}", job_id(999));
+            bucket.put(&copy, Object::new(Content::Zeroes(1)));
+            copy
+        })
+        .collect();
+    assert!(copies.len() >= 4);
+    let mut guard = lab.guard();
+    guard
+        .handle(&[lab.delete(Who::Flink, &lab.named_by_nobody())])
+        .await;
+    lab.model.take_calls();
+    let report = guard.handle(&lab.delete_all(Who::Alice, &copies)).await;
+    assert_eq!(report.summary.left["not referenced"], copies.len() as u64);
+    let calls = by_operation(&lab.model.take_calls());
+    assert_eq!(calls.get("ListObjectVersions"), None, "{calls:?}");
+}
+
 /// `cargo test -p stayput-guard --release --test it how_long -- --ignored --nocapture`
 #[tokio::test]
 #[ignore = "a measurement, to be run with --release and by itself"]
