@@ -46,7 +46,7 @@ pub enum Problem {
     },
     /// No JSON, cut off, nested deeper than 128 levels, ambiguous (a field that is needed stands there
     /// twice), or a field of a configuration or listing is missing or has the wrong kind.
-    #[error("{detail} (line {line}, column {column})")]
+    #[error("it isn't the JSON that belongs here: {detail} (line {line}, column {column})")]
     Json {
         /// Line, counted from 1.
         line: usize,

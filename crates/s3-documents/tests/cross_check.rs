@@ -1,7 +1,5 @@
 //! A second reader, `aws_lambda_events`, finds the same objects and events in the good examples.
 
-use std::path::PathBuf;
-
 use aws_lambda_events::eventbridge::EventBridgeEvent;
 use aws_lambda_events::s3::S3Event;
 use aws_lambda_events::sns::SnsEvent;
@@ -10,21 +8,7 @@ use s3_documents::encoding::decode_form;
 use s3_documents::notification::{Agent, Deletion, Delivery, Record, parse_delivery};
 use serde_json::Value;
 
-fn directory() -> PathBuf {
-    match std::env::var_os("STAYPUT_EVENTS") {
-        Some(named) => named.into(),
-        None => [
-            env!("CARGO_MANIFEST_DIR"),
-            "..",
-            "..",
-            "tests",
-            "corpus",
-            "events",
-        ]
-        .iter()
-        .collect(),
-    }
-}
+mod support;
 
 /// Bucket, key, version id, and name of what happened.
 type Seen = (String, String, Option<String>, String);
@@ -135,7 +119,7 @@ fn ours(payload: &[u8], event_bridge: bool) -> Vec<Seen> {
 #[test]
 fn both_readers_see_the_same_in_every_good_example() {
     let (mut files, mut records) = (0, 0);
-    for file in std::fs::read_dir(directory()).unwrap() {
+    for file in std::fs::read_dir(support::events()).unwrap() {
         let path = file.unwrap().path();
         if path.extension().is_none_or(|ending| ending != "json") {
             continue;

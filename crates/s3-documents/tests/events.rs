@@ -10,24 +10,10 @@ use s3_documents::notification::{
 /// The root that the examples are made for.
 const BUCKET: &str = "flink-state";
 
-fn directory() -> PathBuf {
-    match std::env::var_os("STAYPUT_EVENTS") {
-        Some(named) => named.into(),
-        None => [
-            env!("CARGO_MANIFEST_DIR"),
-            "..",
-            "..",
-            "tests",
-            "corpus",
-            "events",
-        ]
-        .iter()
-        .collect(),
-    }
-}
+mod support;
 
 fn file(name: &str) -> Vec<u8> {
-    let path = directory().join(name);
+    let path = support::events().join(name);
     std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
@@ -139,7 +125,7 @@ fn every_file_has_its_row() {
     let table = String::from_utf8(file("expected.tsv")).unwrap();
     let mut files = 0;
     for (folder, prefix) in [("", ""), ("malformed", "malformed/")] {
-        for entry in std::fs::read_dir(directory().join(folder)).unwrap() {
+        for entry in std::fs::read_dir(support::events().join(folder)).unwrap() {
             let name = entry.unwrap().file_name().into_string().unwrap();
             if name.ends_with(".json") {
                 let row = format!("\n{prefix}{name}\t");

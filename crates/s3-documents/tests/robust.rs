@@ -1,26 +1,14 @@
 //! Whatever arrives, the reader answers: it never panics, and what is cut off is never taken for whole.
 
-use std::path::PathBuf;
-
 use proptest::prelude::*;
 use s3_documents::notification::{Delivery, parse_body, parse_delivery};
 use s3_documents::{bucket, lifecycle, listing};
 use serde_json::{Value, json};
 
+mod support;
+
 fn event_files() -> Vec<(String, Vec<u8>)> {
-    let events: PathBuf = match std::env::var_os("STAYPUT_EVENTS") {
-        Some(named) => named.into(),
-        None => [
-            env!("CARGO_MANIFEST_DIR"),
-            "..",
-            "..",
-            "tests",
-            "corpus",
-            "events",
-        ]
-        .iter()
-        .collect(),
-    };
+    let events = support::events();
     let mut files = Vec::new();
     for folder in [events.clone(), events.join("malformed")] {
         for file in std::fs::read_dir(folder).unwrap() {

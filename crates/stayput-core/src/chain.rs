@@ -1,6 +1,6 @@
 //! Why a snapshot needs an object: the handle that names it, its operator and subtask.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
 
 use flink_checkpoint::{JavaStr, Limits, OperatorHead, OperatorNo, Reference, Target, Visitor};
@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::location::{Location, ObjectLocation};
 
-/// The first handle that names an object, and how many there are.
+/// The first handle that names an object, and how many there are; where no handle does, those that name a directory above it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct NamedBy {
     /// The operator's id, in hex.
@@ -43,6 +43,7 @@ pub fn named_by(
         by_name,
         operators: Vec::new(),
         found: BTreeMap::new(),
+        only_by_directory: BTreeSet::new(),
     };
     // A file that is damaged further on has been told as far as it goes, and an explanation claims nothing about the rest.
     let _ = flink_checkpoint::visit(bytes, &Limits::default(), &mut find);
@@ -55,6 +56,7 @@ struct Find<'w> {
     by_name: HashMap<&'w str, Vec<&'w ObjectLocation>>,
     operators: Vec<Operator>,
     found: BTreeMap<ObjectLocation, NamedBy>,
+    only_by_directory: BTreeSet<ObjectLocation>,
 }
 
 struct Operator {
@@ -98,9 +100,19 @@ impl<'a> Visitor<'a> for Find<'_> {
             if !named {
                 continue;
             }
-            if let Some(known) = self.found.get_mut(object) {
-                known.handles += 1;
-                continue;
+            let by_directory = matches!(reference.target, Target::Directory(_));
+            match self.found.get_mut(object) {
+                // A handle of its own says more than a directory above it.
+                Some(_) if !by_directory && self.only_by_directory.remove(object) => {}
+                Some(_) if by_directory && !self.only_by_directory.contains(object) => continue,
+                Some(known) => {
+                    known.handles += 1;
+                    continue;
+                }
+                None if by_directory => {
+                    self.only_by_directory.insert(object.clone());
+                }
+                None => {}
             }
             let Some(operator) = self.operators.get(reference.operator.0 as usize) else {
                 continue;

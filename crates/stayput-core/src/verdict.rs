@@ -113,6 +113,8 @@ pub struct Referrer<'c> {
     pub naming: Naming,
     /// Its class at the moment that counts.
     pub class: Class,
+    /// When it was first written.
+    pub written: Timestamp,
     /// Whether a snapshot of another directory took it over.
     pub claimed: bool,
     /// What it has lost.
@@ -255,11 +257,12 @@ fn referenced(
     now: Timestamp,
     verdict: &mut Verdict,
 ) -> Outcome {
-    // The strongest wish wins; among equals the strongest class, so that the explanation names who needs it most.
+    // The strongest wish wins; among equals the strongest class, then the newest, so that the explanation names who needs it most:
+    // a job that goes on, not the one that it was restored from.
     let strongest = referrers
         .iter()
         .map(|r| (wish(deletion, r, look, policy, now), r))
-        .max_by_key(|(wish, r)| (wish.rank(), r.class));
+        .max_by_key(|(wish, r)| (wish.rank(), r.class, r.written));
     let Some((wish, referrer)) = strongest else {
         return Outcome::Leave(LeaveReason::Spare);
     };

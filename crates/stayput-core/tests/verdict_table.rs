@@ -150,6 +150,7 @@ impl Case {
             metadata: ObjectLocation::new("b", "cp/j/chk-8/_metadata"),
             naming: self.naming,
             class: self.class,
+            written: deleted_at().minus(minutes(60)),
             claimed: self.claimed,
             loss: &self.loss,
             moved: self.moved,
@@ -838,10 +839,11 @@ fn the_strongest_wish_of_several_referrers_wins() {
     let spare = shared(Cause::Flink, Class::Spare);
     let running = shared(Cause::Flink, Class::Running);
     let claimed = shared(Cause::Flink, Class::Running).with(|c| c.claimed = true);
-    let referrer = |case: &'static Case, name: &str| Referrer {
+    let referrer = |case: &'static Case, name: &str, age: u64| Referrer {
         metadata: ObjectLocation::new("b", name),
         naming: case.naming,
         class: case.class,
+        written: deleted_at().minus(minutes(age)),
         claimed: case.claimed,
         loss: &case.loss,
         moved: false,
@@ -852,9 +854,10 @@ fn the_strongest_wish_of_several_referrers_wins() {
     };
     let [spare, running, claimed] = [spare, running, claimed].map(|c| &*Box::leak(Box::new(c)));
     let all = vec![
-        referrer(spare, "spare"),
-        referrer(claimed, "claimed"),
-        referrer(running, "running"),
+        referrer(spare, "spare", 1),
+        referrer(claimed, "claimed", 2),
+        referrer(running, "running", 3),
+        referrer(running, "older", 4),
     ];
     let verdict = spare.judged(&Evidence::Referenced(all));
     assert!(matches!(verdict.outcome, Outcome::Restore(_)));

@@ -7,6 +7,7 @@ use stayput_core::location::ObjectLocation;
 use stayput_core::loss::{MetadataState, fitting};
 use stayput_core::root::RootKind;
 use stayput_core::snapshot::{Contents, identity_of};
+use stayput_core::timestamp::Timestamp;
 use stayput_core::verdict::{Deletion, Evidence, Referrer, Why};
 use stayput_core::version::{KeyHistory, VersionEntry};
 
@@ -99,6 +100,9 @@ where
         let Some(id) = self.survey.catalogue.at(&metadata) else {
             return Ok(None);
         };
+        let Some(written) = self.survey.catalogue.get(id).map(|s| s.written) else {
+            return Ok(None);
+        };
         let loss = self.inspected.get(&metadata).map_or(&self.untouched, |i| &i.loss);
         let dormant_after = self.eyes.mandate.policy.dormant_after;
         let class = self
@@ -120,6 +124,7 @@ where
             metadata,
             naming,
             class,
+            written,
             claimed: false,
             moved: false,
             put_back_before: false,
@@ -236,6 +241,7 @@ where
                 metadata: f.metadata.clone(),
                 naming: f.naming,
                 class: f.class,
+                written: f.written,
                 claimed: f.claimed,
                 loss: self
                     .inspected
@@ -257,6 +263,7 @@ pub(super) struct ReferrerFacts {
     pub(super) metadata: ObjectLocation,
     naming: Naming,
     pub(super) class: Class,
+    written: Timestamp,
     claimed: bool,
     moved: bool,
     put_back_before: bool,

@@ -41,15 +41,7 @@ async fn a_purge_below_a_visible_object_is_left() {
     let lab = Lab::new();
     let key = lab.shared_of_head()[0].clone();
     let old = lab.newest_data(&key);
-    let size = lab
-        .bucket
-        .current(&key)
-        .and_then(|v| v.object)
-        .expect("data")
-        .content
-        .len();
-    lab.bucket
-        .put(&key, s3_model::Object::new(s3_model::Content::Zeroes(size)));
+    put_again(&lab, &key);
     let report = lab.guard().handle(&[lab.purge(&key, &old)]).await;
     assert!(
         matches!(outcome_on(&report, &key), Outcome::Leave(_)),
@@ -92,16 +84,7 @@ async fn the_purge_of_one_version_while_another_that_fits_is_left_is_no_loss() {
     let lab = Lab::new();
     let key = lab.shared_of_head()[0].clone();
     let first = lab.newest_data(&key);
-    let size = lab
-        .bucket
-        .current(&key)
-        .and_then(|v| v.object)
-        .expect("data")
-        .content
-        .len();
-    let second = lab
-        .bucket
-        .put(&key, s3_model::Object::new(s3_model::Content::Zeroes(size)));
+    let second = put_again(&lab, &key);
     let deleted = lab.delete(Who::Alice, &key);
     let purged = lab.purge(&key, &first);
     lab.model.advance(SETTLE);
@@ -110,4 +93,58 @@ async fn the_purge_of_one_version_while_another_that_fits_is_left_is_no_loss() {
         panic!("{:?}", outcomes(&report))
     };
     assert_eq!(permit.source().version, second);
+}
+
+/// A second version of the same length on top.
+fn put_again(lab: &Lab, key: &str) -> stayput_core::version::VersionId {
+    let before = lab.bucket.current(key).and_then(|v| v.object).expect("data");
+    lab.bucket.put(
+        key,
+        s3_model::Object::new(s3_model::Content::Zeroes(before.content.len())),
+    )
+}
+
+/// Hides and purges a key, and returns the finding that tells of it.
+async fn lost(lab: &Lab, key: &str) -> stayput_core::report::finding::Finding {
+    let old = lab.newest_data(key);
+    let messages = [lab.delete(Who::Rule, key), lab.purge(key, &old)];
+    let report = lab.guard().handle(&messages).await;
+    let mut told = report
+        .findings
+        .into_iter()
+        .filter(|f| f.code == FindingCode::PurgedVersion);
+    told.next().expect("a loss is told")
+}
+
+#[tokio::test]
+async fn a_loss_names_every_broken_checkpoint_and_the_newest_that_still_works() {
+    let url = |id| format!("s3://{}/{}", crate::lab::BUCKET, crate::lab::metadata_key(id));
+    let lab = Lab::new();
+    let (newest, before) = (lab.named_by(8), lab.named_by(7));
+    let only_newest = newest
+        .difference(&before)
+        .find(|k| k.contains("/shared/"))
+        .expect("a new file");
+    let loss = lost(&lab, only_newest).await;
+    assert_eq!(loss.broken, [url(8)]);
+    assert_eq!(loss.newest_that_works, Some(url(7)));
+    assert!(
+        loss.to_string().contains("The newest that still works: "),
+        "{loss}"
+    );
+
+    let lab = Lab::new();
+    let both = newest
+        .intersection(&before)
+        .next()
+        .expect("checkpoints share files");
+    let mut loss = lost(&lab, both).await;
+    loss.broken.sort();
+    assert_eq!(loss.broken, [url(7), url(8)]);
+    assert_eq!(loss.newest_that_works, None);
+    assert!(
+        loss.to_string()
+            .contains("No checkpoint of this directory is known to work."),
+        "{loss}"
+    );
 }
