@@ -1,0 +1,65 @@
+//! What is never done.
+
+use crate::*;
+
+#[test]
+fn a_metadata_comes_back_into_a_directory_that_lives_on() {
+    let case =
+        whole(foreign(), Class::Running).with(|c| c.loss.directory_use = DirectoryUse::SameRun { id: 9 });
+    case.restores();
+    case.with(|c| c.naming = Naming::ItsMetadata)
+        .leaves(&LeaveReason::SameRunWentOn);
+}
+
+#[test]
+fn anything_of_an_old_snapshot_comes_back_under_a_new_run() {
+    for cause in [foreign(), Cause::Lifecycle] {
+        let case =
+            whole(cause, Class::Running).with(|c| c.loss.directory_use = DirectoryUse::NewRun { id: 1 });
+        case.leaves(&LeaveReason::NewRunInDirectory);
+        assert_eq!(
+            case.seen().findings[0].0,
+            FindingCode::DirectoryReused,
+            "people are told all the same"
+        );
+    }
+}
+
+#[test]
+fn anything_is_copied_where_versioning_is_off_or_suspended() {
+    let case = shared(foreign(), Class::Running);
+    case.clone()
+        .with(|c| c.versioning = Versioning::Suspended)
+        .reports(FindingCode::VersioningSuspended);
+    let unversioned = case.with(|c| c.versioning = Versioning::Never);
+    assert_eq!(
+        unversioned.outcome(),
+        Outcome::Lost(FindingCode::UnversionedBucket)
+    );
+}
+
+#[test]
+fn anything_released_visible_or_deleted_by_a_stayput_is_touched() {
+    let case = shared(foreign(), Class::Running);
+    case.clone()
+        .with(|c| c.released = true)
+        .leaves(&LeaveReason::Released);
+    case.clone()
+        .with(|c| c.visible = Some(true))
+        .leaves(&LeaveReason::Visible);
+    case.with(|c| c.cause = Cause::Ours).leaves(&LeaveReason::Ours);
+}
+
+#[test]
+fn a_visible_object_of_a_wrong_size_is_touched() {
+    shared(foreign(), Class::Running)
+        .with(|c| c.visible = Some(false))
+        .reports(FindingCode::Overwritten);
+}
+
+#[test]
+fn anything_is_copied_where_the_root_says_report() {
+    shared(foreign(), Class::Running)
+        .with(|c| c.protect = Protect::Report)
+        .reports(FindingCode::ReportOnly);
+}
