@@ -3,10 +3,12 @@
 //! Not by the AWS SDK: the Lambda under test uses it, and what checks it should be another client. The local server
 //! reads the service out of the signature's scope and checks no signature.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use ureq::Agent;
+use ureq::http::HeaderMap;
 
 /// The region and the account of everything.
 pub const REGION: &str = "us-east-1";
@@ -61,6 +63,18 @@ impl Cloud {
         headers: &[(&str, &str)],
         body: &[u8],
     ) -> (u16, Vec<u8>) {
+        let (status, _, answer) = self.exchange(service, method, path, headers, body);
+        (status, answer)
+    }
+
+    fn exchange(
+        &self,
+        service: &str,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> (u16, HeaderMap, Vec<u8>) {
         let scope = format!(
             "AWS4-HMAC-SHA256 Credential=test/20260101/{REGION}/{service}/aws4_request, SignedHeaders=host, Signature=0"
         );
@@ -78,10 +92,11 @@ impl Cloud {
             .agent
             .run(request)
             .unwrap_or_else(|e| panic!("{service}: {method} {path}: {e}"));
-        let status = answer.status().as_u16();
+        let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
         let body = answer.body_mut().with_config().limit(64 << 20).read_to_vec();
         (
             status,
+            headers,
             body.unwrap_or_else(|e| panic!("{service}: {method} {path}: {e}")),
         )
     }
@@ -155,9 +170,33 @@ impl Cloud {
         }
     }
 
-    /// Deletes an object as people do: without a version id, so that a delete marker hides it.
-    pub fn delete(&self, bucket: &str, key: &str) {
-        self.expect("s3", "DELETE", &format!("/{bucket}/{key}"), &[], b"");
+    /// Deletes an object as people do: without a version id, so that a delete marker hides it. Returns the marker's version id.
+    pub fn delete(&self, bucket: &str, key: &str) -> String {
+        let (status, headers, answer) = self.exchange("s3", "DELETE", &format!("/{bucket}/{key}"), &[], b"");
+        let marker = headers.get("x-amz-version-id").and_then(|id| id.to_str().ok());
+        match (status, marker) {
+            (204, Some(marker)) => marker.to_owned(),
+            _ => panic!(
+                "DELETE {bucket}/{key}: {status}, marker {marker:?} {}",
+                String::from_utf8_lossy(&answer)
+            ),
+        }
+    }
+
+    /// The user metadata of a visible object, names without `x-amz-meta-`. `None`: there is none, or a delete marker lies on it.
+    pub fn metadata(&self, bucket: &str, key: &str) -> Option<BTreeMap<String, String>> {
+        let (status, headers, _) = self.exchange("s3", "HEAD", &format!("/{bucket}/{key}"), &[], b"");
+        match status {
+            200 => {
+                let named = headers.iter().filter_map(|(name, value)| {
+                    let name = name.as_str().strip_prefix("x-amz-meta-")?;
+                    Some((name.to_owned(), value.to_str().unwrap_or_default().to_owned()))
+                });
+                Some(named.collect())
+            }
+            404 => None,
+            other => panic!("HEAD {bucket}/{key}: {other}"),
+        }
     }
 
     /// Keys of the visible objects, at most 1000, in order. For keys without characters that XML escapes.

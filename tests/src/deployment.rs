@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::cloud::{Cloud, Queue, REGION};
-use crate::relay::Relay;
+use crate::recorder::Recorder;
+use crate::relay::{By, Relay};
 use crate::tree::Files;
 
 /// One bucket and one function that watches it.
@@ -23,7 +24,10 @@ pub struct Deployment {
     pub queue: Queue,
     /// Where messages land that it could never handle.
     pub dead_letters: Queue,
-    relay: Relay,
+    /// Between S3 and the function's queue: it says who deleted what.
+    pub relay: Relay,
+    /// Between the function and the server: what the function asks for.
+    pub recorder: Recorder,
 }
 
 /// How often a message is offered before it counts as poisonous.
@@ -57,9 +61,10 @@ impl Deployment {
             &json!({"VisibilityTimeout": "1", "RedrivePolicy": redrive}),
         );
         let relay = Relay::start(cloud.clone(), events.clone(), queue.clone());
+        let recorder = Recorder::before(url);
         let variables = json!({
             "STAYPUT_CONFIG": settings(&name),
-            "AWS_ENDPOINT_URL": url,
+            "AWS_ENDPOINT_URL": recorder.url(),
             "AWS_REGION": REGION,
             // A line for every verdict, those too that leave an object.
             "STAYPUT_LOG": "debug",
@@ -74,6 +79,7 @@ impl Deployment {
             queue,
             dead_letters,
             relay,
+            recorder,
         }
     }
 
@@ -91,8 +97,12 @@ impl Deployment {
 
     /// Deletes an object as this principal.
     pub fn delete_as(&self, principal: &str, key: &str) {
-        self.relay.caller(key, principal);
-        self.cloud.delete(&self.bucket, key);
+        self.delete_by(By::Principal(principal.to_owned()), key);
+    }
+
+    /// Deletes an object as somebody does, or a rule.
+    pub fn delete_by(&self, by: By, key: &str) {
+        self.relay.deleting(by, || self.cloud.delete(&self.bucket, key));
     }
 
     /// The object, if it is visible.

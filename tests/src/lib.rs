@@ -8,6 +8,7 @@ pub mod cloud;
 pub mod deployment;
 pub mod emulator;
 pub mod rebase;
+pub mod recorder;
 pub mod relay;
 pub mod system;
 pub mod tree;

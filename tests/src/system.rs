@@ -14,7 +14,7 @@ pub fn given(variable: &str, part: &str) -> Option<String> {
     let required = std::env::var("STAYPUT_REQUIRE").unwrap_or_default();
     assert!(
         !required.split(',').any(|name| name.trim() == part),
-        "STAYPUT_REQUIRE names {part}, but {variable} isn't set: run the tests by `cargo xtask test`"
+        "STAYPUT_REQUIRE names {part}, but {variable} isn't set: run the tests by `cargo xtask test`, or with `--all`"
     );
     println!("skipped: {variable} isn't set; `cargo xtask test` sets it");
     None
@@ -28,6 +28,11 @@ pub fn ministack() -> Option<String> {
 /// AWS's Runtime Interface Emulator.
 pub fn emulator() -> Option<PathBuf> {
     given("STAYPUT_RIE", "rie").map(PathBuf::from)
+}
+
+/// The folder with one folder for each release of Flink.
+pub fn flink() -> Option<PathBuf> {
+    given("STAYPUT_FLINK", "flink").map(PathBuf::from)
 }
 
 /// The Lambda's binary.

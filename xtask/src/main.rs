@@ -16,13 +16,14 @@ cargo xtask NAME
 
   setup        install what the other steps need, and say what
   test         everything that CI runs; the last line counts the tests
+  test --all   that, and real Flink as well: minutes more, 500 MB more
   demo         a deleted object comes back: on this machine, without AWS
   lint         formatting, clippy, documentation
   wasm         the core for WebAssembly
   lambda       the Lambda's bootstrap and its zip
   run COMMAND  run a command with the local servers up, for example: cargo xtask run cargo test -p stayput-tests
 
-Each is safe to run twice. STAYPUT_REQUIRE=rie,ministack makes a missing part a failure instead of a skip.
+Each is safe to run twice. STAYPUT_REQUIRE=rie,ministack,flink makes a missing part a failure instead of a skip.
 ";
 
 /// The folder of the workspace, found at run time: the binary may be older than the place where it lies now.
@@ -43,7 +44,8 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         ["setup"] => workspace().and_then(|root| tasks::setup(&root)),
-        ["test"] => workspace().and_then(|root| tasks::test(&root)),
+        ["test"] => workspace().and_then(|root| tasks::test(&root, false)),
+        ["test", "--all"] => workspace().and_then(|root| tasks::test(&root, true)),
         ["demo"] => workspace().and_then(|root| tasks::demo(&root)),
         ["lint"] => workspace().and_then(|root| tasks::lint(&root)),
         ["wasm"] => workspace().and_then(|root| tasks::wasm(&root)),

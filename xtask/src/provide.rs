@@ -189,6 +189,108 @@ pub(crate) fn rie(root: &Path) -> Result<PathBuf, String> {
     Ok(program)
 }
 
+/// The releases of Flink that tests run: the oldest that many still have, and the newest.
+const FLINK: [&str; 2] = ["1.18.1", "2.3.0"];
+
+/// Releases of Flink, a folder each with `lib/` and `plugins/`: the distribution out of its Python package, the S3 plugin
+/// from Maven. Returns the folder that holds them.
+pub(crate) fn flink(root: &Path) -> Result<PathBuf, String> {
+    debian(
+        "javac",
+        "openjdk-17-jdk-headless",
+        "it compiles the job that Flink runs",
+    )?;
+    let folder = local(root)?.join("flink");
+    for version in FLINK {
+        let release = folder.join(version);
+        if marked(&release, version) {
+            continue;
+        }
+        // What an interrupted run has left.
+        let _ = std::fs::remove_dir_all(&release);
+        python()?;
+        debian("mvn", "maven", "it fetches Flink's S3 plugin")?;
+        print::line(&format!(
+            "installing Flink {version} (PyPI, about 250 MB) and flink-s3-fs-hadoop (Maven) into .stayput/flink"
+        ));
+        let unpacked = release.join("unpacked");
+        flink_package(root, version, &unpacked)?;
+        let lib = release.join("lib");
+        make(&lib)?;
+        let mut jars = 0;
+        for jar in flink_jars(&unpacked) {
+            let to = lib.join(jar.file_name().unwrap_or_default());
+            std::fs::rename(&jar, &to).map_err(|e| format!("{}: {e}", to.display()))?;
+            jars += 1;
+        }
+        if jars < 4 {
+            return Err(format!(
+                "apache-flink-libraries {version} has only {jars} of the jars that Flink needs"
+            ));
+        }
+        let _ = std::fs::remove_dir_all(&unpacked);
+        let plugin = release.join("plugins/s3-fs-hadoop");
+        quietly(Command::new("mvn").args([
+            "-q",
+            "-B",
+            "dependency:copy",
+            &format!("-Dartifact=org.apache.flink:flink-s3-fs-hadoop:{version}"),
+            &format!("-DoutputDirectory={}", plugin.display()),
+        ]))?;
+        mark(&release, version)?;
+    }
+    Ok(folder)
+}
+
+/// Unpacks a release: a wheel, or for older ones a source archive.
+fn flink_package(root: &Path, version: &str, to: &Path) -> Result<(), String> {
+    let fetched = to.join("fetched");
+    make(&fetched)?;
+    let venv = local(root)?.join("venv/bin/python");
+    let python = if venv.is_file() { venv } else { "python3".into() };
+    quietly(
+        Command::new(&python)
+            .args(["-m", "pip", "download", "-q", "--no-deps", "-d"])
+            .arg(&fetched)
+            .arg(format!("apache-flink-libraries=={version}")),
+    )?;
+    let archives = std::fs::read_dir(&fetched).map_err(|e| format!("{}: {e}", fetched.display()))?;
+    for archive in archives.flatten() {
+        let archive = archive.path();
+        let wheel = archive.extension().is_some_and(|e| e == "whl");
+        let module = if wheel { "zipfile" } else { "tarfile" };
+        quietly(
+            Command::new(&python)
+                .args(["-m", module, "-e"])
+                .arg(&archive)
+                .arg(to),
+        )?;
+    }
+    Ok(())
+}
+
+/// The jars of a distribution that a job without SQL needs, wherever in the package they lie.
+fn flink_jars(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if path.is_dir() {
+            found.extend(flink_jars(&path));
+        } else if name.ends_with(".jar")
+            && (name.starts_with("flink-dist") || name.starts_with("log4j"))
+            && folder.ends_with("lib")
+        {
+            found.push(path);
+        }
+    }
+    found
+}
+
+fn make(folder: &Path) -> Result<(), String> {
+    std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))
+}
+
 #[cfg(unix)]
 fn executable(program: &Path) -> Result<(), String> {
     use std::os::unix::fs::PermissionsExt;

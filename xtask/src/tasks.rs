@@ -150,19 +150,27 @@ struct System {
 }
 
 impl System {
-    fn start(root: &Path, steps: &mut Steps) -> Self {
+    fn start(root: &Path, steps: &mut Steps, all: bool) -> Self {
         let mut system = Self::default();
-        if let Some(bootstrap) = steps.part("lambda", required("rie") || required("ministack"), || {
-            build_lambda(root)
-        }) {
+        let lambda = ["rie", "ministack", "flink"].into_iter().any(required);
+        if let Some(bootstrap) = steps.part("lambda", lambda, || build_lambda(root)) {
             system.tell("STAYPUT_BOOTSTRAP", &bootstrap);
         }
-        if let Some(server) = steps.part("start MiniStack", required("ministack"), || start_ministack(root)) {
+        if let Some(server) = steps.part(
+            "start MiniStack",
+            required("ministack") || required("flink"),
+            || start_ministack(root),
+        ) {
             system.variables.push(("STAYPUT_MINISTACK", server.url()));
             system._ministack = Some(server);
         }
         if let Some(program) = steps.part("Lambda emulator", required("rie"), || provide::rie(root)) {
             system.tell("STAYPUT_RIE", &program);
+        }
+        if (all || required("flink"))
+            && let Some(folder) = steps.part("Flink", required("flink"), || provide::flink(root))
+        {
+            system.tell("STAYPUT_FLINK", &folder);
         }
         system
     }
@@ -172,8 +180,8 @@ impl System {
     }
 }
 
-/// Everything that CI runs.
-pub(crate) fn test(root: &Path) -> Result<bool, String> {
+/// Everything that CI runs; `all`: and what takes too long for every change.
+pub(crate) fn test(root: &Path, all: bool) -> Result<bool, String> {
     print::line(
         "testing: formatting, clippy, documentation, WebAssembly, the Lambda, all tests with local servers",
     );
@@ -181,7 +189,7 @@ pub(crate) fn test(root: &Path) -> Result<bool, String> {
     let mut steps = Steps::default();
     lint_steps(root, &mut steps);
     steps.tests("wasm", || check_wasm(root));
-    let system = System::start(root, &mut steps);
+    let system = System::start(root, &mut steps, all);
     steps.tests("tests", || {
         let mut command = cargo(root);
         command
@@ -226,7 +234,7 @@ pub(crate) fn demo(root: &Path) -> Result<bool, String> {
 /// Runs a command with the servers up.
 pub(crate) fn run(root: &Path, program: &str, arguments: &[&str]) -> Result<bool, String> {
     let mut steps = Steps::default();
-    let system = System::start(root, &mut steps);
+    let system = System::start(root, &mut steps, false);
     if !steps.well() {
         return Ok(false);
     }

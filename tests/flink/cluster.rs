@@ -1,0 +1,239 @@
+//! A JobManager and TaskManagers, as processes.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::release::{Release, scratch};
+use crate::rest::{PATIENCE, Rest};
+
+/// One cluster at a time: more would only wait for each other's CPU, and time is a part of what is tested.
+pub(crate) fn turn() -> Turn {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The right to start a cluster.
+pub(crate) type Turn = MutexGuard<'static, ()>;
+
+/// A running cluster, stopped when it goes out of scope.
+pub(crate) struct Cluster {
+    /// What it is asked by.
+    pub(crate) rest: Rest,
+    release: Release,
+    folder: PathBuf,
+    jobmanager: Child,
+    taskmanager: Option<Child>,
+    taskmanagers_ever: usize,
+    _turn: Turn,
+}
+
+/// What Flink needs of Java 17: its own start scripts open the same packages.
+const OPENED: [&str; 12] = [
+    "java.lang",
+    "java.lang.invoke",
+    "java.lang.reflect",
+    "java.io",
+    "java.net",
+    "java.nio",
+    "java.text",
+    "java.time",
+    "java.util",
+    "java.util.concurrent",
+    "java.util.concurrent.atomic",
+    "java.util.concurrent.locks",
+];
+
+const LOG4J: &str = "\
+rootLogger.level=INFO
+rootLogger.appenderRef.out.ref=out
+appender.out.type=Console
+appender.out.name=out
+appender.out.layout.type=PatternLayout
+appender.out.layout.pattern=%d{HH:mm:ss.SSS} %p %c{1} %m%n
+";
+
+impl Cluster {
+    /// Starts one and waits for its slots. `settings` go into Flink's configuration as they are.
+    ///
+    /// # Panics
+    /// If it doesn't come up.
+    pub(crate) fn start(
+        turn: Turn,
+        release: &Release,
+        name: &str,
+        settings: &BTreeMap<&str, String>,
+    ) -> Self {
+        let folder = scratch().join(format!("{}-{name}", release.version));
+        // Absent the first time.
+        let _ = fs::remove_dir_all(&folder);
+        for part in ["conf", "tmp", "logs"] {
+            let part = folder.join(part);
+            fs::create_dir_all(&part).unwrap_or_else(|e| panic!("{}: {e}", part.display()));
+        }
+        let [rpc, rest] = free_ports();
+        let mut text = base(release, &folder, rpc, rest);
+        for (key, value) in settings {
+            text.push_str(&format!("{key}: {value}\n"));
+        }
+        for file in ["flink-conf.yaml", "config.yaml"] {
+            write(&folder.join("conf").join(file), &text);
+        }
+        write(&folder.join("conf/log4j.properties"), LOG4J);
+        let jobmanager = java(
+            release,
+            &folder,
+            "org.apache.flink.runtime.entrypoint.StandaloneSessionClusterEntrypoint",
+            "jobmanager",
+        );
+        let mut cluster = Self {
+            rest: Rest::at(&format!("http://127.0.0.1:{rest}"), release),
+            release: release.clone(),
+            folder,
+            jobmanager,
+            taskmanager: None,
+            taskmanagers_ever: 0,
+            _turn: turn,
+        };
+        cluster.start_taskmanager();
+        let began = Instant::now();
+        while !cluster.rest.has_slots() {
+            let logs = cluster.folder.join("logs");
+            let children = [Some(&mut cluster.jobmanager), cluster.taskmanager.as_mut()];
+            for child in children.into_iter().flatten() {
+                let ended = child
+                    .try_wait()
+                    .unwrap_or_else(|e| panic!("a process of Flink: {e}"));
+                assert_eq!(ended, None, "Flink ended; its logs are in {}", logs.display());
+            }
+            assert!(
+                began.elapsed() < PATIENCE,
+                "no TaskManager after {PATIENCE:?}; the logs are in {}",
+                logs.display()
+            );
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        println!(
+            "Flink {} is up after {:.1} s",
+            release.version,
+            began.elapsed().as_secs_f32()
+        );
+        cluster
+    }
+
+    /// Starts a TaskManager.
+    pub(crate) fn start_taskmanager(&mut self) {
+        self.taskmanagers_ever += 1;
+        self.taskmanager = Some(java(
+            &self.release,
+            &self.folder,
+            "org.apache.flink.runtime.taskexecutor.TaskManagerRunner",
+            &format!("taskmanager-{}", self.taskmanagers_ever),
+        ));
+    }
+
+    /// Kills the TaskManager, as a machine that is gone.
+    pub(crate) fn kill_taskmanager(&mut self) {
+        if let Some(child) = &mut self.taskmanager {
+            kill(child);
+        }
+        self.taskmanager = None;
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        self.kill_taskmanager();
+        kill(&mut self.jobmanager);
+    }
+}
+
+fn kill(child: &mut Child) {
+    // It may have ended by itself.
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+fn free_ports<const N: usize>() -> [u16; N] {
+    // Held until all are known, so that they differ.
+    let listeners = [(); N].map(|()| {
+        TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+            .unwrap_or_else(|e| panic!("no free port on the loopback address: {e}"))
+    });
+    listeners.map(|l| {
+        l.local_addr()
+            .unwrap_or_else(|e| panic!("a socket without an address: {e}"))
+            .port()
+    })
+}
+
+fn write(file: &Path, text: &str) {
+    fs::write(file, text).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+}
+
+/// What isn't about checkpoints: addresses, folders, memory.
+fn base(release: &Release, folder: &Path, rpc: u16, rest: u16) -> String {
+    let (folder, jobs) = (folder.display(), release.jobs.display());
+    format!(
+        "jobmanager.rpc.address: 127.0.0.1
+jobmanager.rpc.port: {rpc}
+jobmanager.bind-host: 127.0.0.1
+taskmanager.host: 127.0.0.1
+taskmanager.bind-host: 127.0.0.1
+rest.address: 127.0.0.1
+rest.bind-address: 127.0.0.1
+rest.port: {rest}
+rest.bind-port: {rest}
+web.upload.dir: {jobs}
+web.tmpdir: {folder}/tmp
+io.tmp.dirs: {folder}/tmp
+blob.storage.directory: {folder}/tmp
+heartbeat.interval: 500
+heartbeat.timeout: 8000
+taskmanager.numberOfTaskSlots: 2
+taskmanager.cpu.cores: 1.0
+taskmanager.memory.framework.heap.size: 128m
+taskmanager.memory.framework.off-heap.size: 128m
+taskmanager.memory.task.heap.size: 192m
+taskmanager.memory.task.off-heap.size: 0m
+taskmanager.memory.network.min: 64m
+taskmanager.memory.network.max: 64m
+taskmanager.memory.managed.size: 128m
+taskmanager.memory.jvm-metaspace.size: 256m
+taskmanager.memory.jvm-overhead.min: 192m
+taskmanager.memory.jvm-overhead.max: 192m
+"
+    )
+}
+
+fn java(release: &Release, folder: &Path, class: &str, log: &str) -> Child {
+    let log = folder.join(format!("logs/{log}.log"));
+    let out = File::create(&log).unwrap_or_else(|e| panic!("{}: {e}", log.display()));
+    let err = out
+        .try_clone()
+        .unwrap_or_else(|e| panic!("{}: {e}", log.display()));
+    let mut command = Command::new("java");
+    command
+        .args(["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"])
+        .args(OPENED.map(|package| format!("--add-opens=java.base/{package}=ALL-UNNAMED")))
+        .arg(format!("-Djava.io.tmpdir={}", folder.join("tmp").display()))
+        .arg(format!(
+            "-Dlog4j.configurationFile={}",
+            folder.join("conf/log4j.properties").display()
+        ))
+        .args(["-cp", &release.class_path(), class, "--configDir"])
+        .arg(folder.join("conf"))
+        .env("FLINK_PLUGINS_DIR", release.home.join("plugins"))
+        .env("FLINK_CONF_DIR", folder.join("conf"))
+        .stdin(Stdio::null())
+        .stdout(out)
+        .stderr(err);
+    if class.ends_with("Entrypoint") {
+        command.args(["--executionMode", "cluster"]);
+    }
+    command.spawn().unwrap_or_else(|e| panic!("java: {e}"))
+}

@@ -1,0 +1,143 @@
+//! A proxy that writes down what is asked of the server behind it.
+
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A request, as far as tests ask for it.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// `GET`, `PUT`, …
+    pub method: String,
+    /// Path and query, as sent.
+    pub target: String,
+    /// Whether a header names an object to copy from.
+    pub copies: bool,
+}
+
+impl Request {
+    /// Whether it is a copy onto a key, whole or a part.
+    pub fn is_copy(&self) -> bool {
+        self.method == "PUT" && self.copies
+    }
+
+    /// What is asked for, in a word or two: S3's own name of the operation where the tests need it.
+    pub fn operation(&self) -> String {
+        let (path, query) = self.target.split_once('?').unwrap_or((&self.target, ""));
+        let asks = |name: &str| query.split('&').any(|p| p.split('=').next() == Some(name));
+        let of_an_object = path
+            .trim_start_matches('/')
+            .split_once('/')
+            .is_some_and(|(_, key)| !key.is_empty());
+        match (self.method.as_str(), of_an_object) {
+            ("PUT", true) if self.copies => "CopyObject".to_owned(),
+            ("PUT", true) => "PutObject".to_owned(),
+            ("GET", true) => "GetObject".to_owned(),
+            ("HEAD", true) => "HeadObject".to_owned(),
+            ("GET", false) if asks("versions") => "ListObjectVersions".to_owned(),
+            ("GET", false) if asks("list-type") => "ListObjectsV2".to_owned(),
+            (method, _) => {
+                let what = query.split(['&', '=']).next().unwrap_or_default();
+                format!("{method} {what}").trim_end().to_owned()
+            }
+        }
+    }
+}
+
+/// Listens on a loopback port until the process ends, and passes everything on.
+pub struct Recorder {
+    url: String,
+    requests: Arc<Mutex<Vec<Request>>>,
+}
+
+impl Recorder {
+    /// In front of the server at `http://HOST:PORT`.
+    ///
+    /// # Panics
+    /// If no port is free.
+    pub fn before(server: &str) -> Self {
+        let server = server.trim_start_matches("http://").to_owned();
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
+        let listener = listener.unwrap_or_else(|e| panic!("no free port on the loopback address: {e}"));
+        let port = listener
+            .local_addr()
+            .unwrap_or_else(|e| panic!("a socket without an address: {e}"))
+            .port();
+        let requests: Arc<Mutex<Vec<Request>>> = Arc::default();
+        let seen = requests.clone();
+        std::thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                let (server, seen) = (server.clone(), seen.clone());
+                // A connection that breaks is the client's to report.
+                std::thread::spawn(move || pass_on(client, &server, &seen));
+            }
+        });
+        Self {
+            url: format!("http://127.0.0.1:{port}"),
+            requests,
+        }
+    }
+
+    /// Where it listens; no `/` at the end.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// What was asked so far.
+    pub fn requests(&self) -> Vec<Request> {
+        self.requests
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+}
+
+/// One request a connection: then only its head has to be understood.
+fn pass_on(mut client: TcpStream, server: &str, seen: &Mutex<Vec<Request>>) -> io::Result<()> {
+    let (head, rest) = read_head(&mut client)?;
+    let mut server = TcpStream::connect(server)?;
+    let mut lines = head.lines();
+    let first = lines.next().unwrap_or_default();
+    let mut words = first.split(' ');
+    let mut request = Request {
+        method: words.next().unwrap_or_default().to_owned(),
+        target: words.next().unwrap_or_default().to_owned(),
+        copies: false,
+    };
+    let mut asked = format!("{first}\r\n");
+    for line in lines.filter(|line| !line.is_empty()) {
+        let name = line.split(':').next().unwrap_or_default().to_ascii_lowercase();
+        request.copies |= name == "x-amz-copy-source";
+        if name != "connection" {
+            asked.push_str(&format!("{line}\r\n"));
+        }
+    }
+    asked.push_str("connection: close\r\n\r\n");
+    seen.lock().unwrap_or_else(PoisonError::into_inner).push(request);
+    server.write_all(asked.as_bytes())?;
+    server.write_all(&rest)?;
+    let (mut from, mut to) = (client.try_clone()?, server.try_clone()?);
+    let body = std::thread::spawn(move || io::copy(&mut from, &mut to));
+    let answered = io::copy(&mut server, &mut client);
+    // Ends the other direction too.
+    client.shutdown(Shutdown::Both)?;
+    let _ = body.join();
+    answered.map(|_| ())
+}
+
+/// The head with its empty line, and what came with it of the body.
+fn read_head(client: &mut TcpStream) -> io::Result<(String, Vec<u8>)> {
+    let mut bytes = Vec::new();
+    let mut piece = [0; 4096];
+    loop {
+        if let Some(at) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
+            let rest = bytes.split_off(at + 4);
+            return Ok((String::from_utf8_lossy(&bytes).into_owned(), rest));
+        }
+        let read = client.read(&mut piece)?;
+        if read == 0 || bytes.len() > 64 << 10 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        bytes.extend_from_slice(&piece[..read]);
+    }
+}
