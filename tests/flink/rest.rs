@@ -219,20 +219,4 @@ impl Rest {
         });
         println!("{job} went on with all {keys} keys: {last:?}");
     }
-
-    /// Makes a savepoint below `directory`; returns its URI.
-    pub(crate) fn savepoint(&self, job: &str, directory: &str, format: &str) -> String {
-        let asked = json!({"target-directory": directory, "cancel-job": false, "formatType": format});
-        let answer = self.must("POST", &format!("/jobs/{job}/savepoints"), &asked);
-        let trigger = answer["request-id"].as_str().unwrap_or_default().to_owned();
-        let mut made = None;
-        self.wait(job, "a savepoint", |_| {
-            let answer = self.get(&format!("/jobs/{job}/savepoints/{trigger}"));
-            let cause = &answer["operation"]["failure-cause"];
-            assert!(cause.is_null(), "the savepoint failed: {cause}");
-            made = answer["operation"]["location"].as_str().map(str::to_owned);
-            made.is_some()
-        });
-        made.unwrap_or_default()
-    }
 }
