@@ -34,6 +34,7 @@ struct Client {
     hooks: Vec<Hook>,
     crashed: bool,
     ignores_conditions: bool,
+    ignores_directives: bool,
     reads_in_vain: Vec<(ObjectLocation, VersionId)>,
 }
 
@@ -155,6 +156,15 @@ impl Model {
 
     pub(crate) fn ignores_conditions(&self) -> bool {
         lock(&self.client).ignores_conditions
+    }
+
+    /// Whether the server ignores the directive to replace metadata on CopyObject: a copy then has its source's own metadata and none of ours.
+    pub fn set_ignores_directives(&self, ignores: bool) {
+        lock(&self.client).ignores_directives = ignores;
+    }
+
+    pub(crate) fn ignores_directives(&self) -> bool {
+        lock(&self.client).ignores_directives
     }
 
     /// Whether the client has crashed.

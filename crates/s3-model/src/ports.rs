@@ -159,8 +159,10 @@ impl Model {
             thawed: false,
             ..source.clone()
         };
-        for (name, value) in permit.metadata() {
-            copy.metadata.insert(name.to_owned(), value);
+        if !self.ignores_directives() {
+            for (name, value) in permit.metadata() {
+                copy.metadata.insert(name.to_owned(), value);
+            }
         }
         let id = contents.push(&self.world, key, Some(copy), self.world.last_modified());
         Ok(Copied {

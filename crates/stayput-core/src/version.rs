@@ -80,6 +80,15 @@ pub struct Hidden<'h> {
     pub above_data: &'h VersionEntry,
 }
 
+/// How often an object came back after it had been hidden, as its versions alone show it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Returns {
+    /// How many times; 0 for an original.
+    pub times: u32,
+    /// Last-Modified of the oldest of these versions: when the bytes were first written, as far as they are still kept.
+    pub first_written: Timestamp,
+}
+
 impl KeyHistory {
     /// From the rows of a listing that belong to one key, in listing order.
     pub fn new(entries: Vec<VersionEntry>) -> Self {
@@ -114,6 +123,36 @@ impl KeyHistory {
         Some(Hidden { newest, above_data })
     }
 
+    /// How often the bytes of this version came back, for servers that don't keep what a copy says of itself: data versions below it that
+    /// have its length and ETag count, where a marker lies between one and the next. An upload that was made twice in a row is no return.
+    /// `None`: there is no such data version.
+    ///
+    /// What a rule for noncurrent versions has purged isn't counted any more, and a copy that a person made counts as one of ours.
+    pub fn returns(&self, id: &VersionId) -> Option<Returns> {
+        let mut rows = self.entries.iter().skip_while(|e| e.id != *id);
+        let version = rows.next()?;
+        let VersionKind::Data { size, etag, .. } = &version.kind else {
+            return None;
+        };
+        let mut returns = Returns {
+            times: 0,
+            first_written: version.last_modified,
+        };
+        let mut hidden = false;
+        for row in rows {
+            match &row.kind {
+                VersionKind::Marker => hidden = true,
+                VersionKind::Data { size: s, etag: e, .. } if hidden && s == size && e == etag => {
+                    returns.times = returns.times.saturating_add(1);
+                    returns.first_written = row.last_modified;
+                    hidden = false;
+                }
+                VersionKind::Data { .. } => {}
+            }
+        }
+        Some(returns)
+    }
+
     /// The data versions, the newest first.
     pub fn data_versions(&self) -> impl Iterator<Item = &VersionEntry> {
         self.entries
@@ -129,5 +168,65 @@ impl VersionEntry {
             VersionKind::Data { size, .. } => Some(*size),
             VersionKind::Marker => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows from a text, the newest first: `m` is a marker, any other letter a data version with that ETag. The oldest was written at 0 s,
+    /// each later one a second after the one below.
+    fn history(text: &str) -> KeyHistory {
+        let rows = text.chars().enumerate().map(|(n, what)| {
+            let age = i64::try_from(text.len() - 1 - n).unwrap();
+            VersionEntry {
+                key: "k".to_owned(),
+                id: VersionId::new(n.to_string()),
+                is_latest: n == 0,
+                last_modified: Timestamp::from_millis(age * 1000),
+                kind: match what {
+                    'm' => VersionKind::Marker,
+                    etag => VersionKind::Data {
+                        size: 7,
+                        etag: etag.to_string(),
+                        storage_class: None,
+                    },
+                },
+            }
+        });
+        KeyHistory::new(rows.collect())
+    }
+
+    #[test]
+    fn an_object_that_came_back_has_its_own_bytes_below_a_marker() {
+        let cases = [
+            // history, place of the version, times, second of the first writing
+            ("a", 0, Some((0, 0))),
+            ("ma", 1, Some((0, 0))),
+            ("mama", 1, Some((1, 0))),
+            ("amama", 0, Some((2, 0))),
+            ("mmammama", 2, Some((2, 0))),
+            // An upload that was made twice, once because its answer was lost.
+            ("maa", 1, Some((0, 1))),
+            ("mamaa", 1, Some((1, 1))),
+            // Somebody else wrote in between, or before.
+            ("mambma", 1, Some((1, 0))),
+            ("mamb", 1, Some((0, 2))),
+            ("mabma", 1, Some((1, 0))),
+            ("m", 0, None),
+        ];
+        for (text, place, expected) in cases {
+            let history = history(text);
+            let returns = history.returns(&VersionId::new(place.to_string()));
+            let told = returns.map(|r| {
+                (
+                    r.times,
+                    r.first_written.since(Timestamp::from_millis(0)).as_secs(),
+                )
+            });
+            assert_eq!(told, expected, "{text}");
+        }
+        assert_eq!(history("a").returns(&VersionId::new("none")), None);
     }
 }

@@ -13,6 +13,7 @@ use stayput_core::snapshot::{
     Contents, Facts, HiddenBy, JobDirectory, Kept, Snapshot, SnapshotKind, identity_of,
 };
 use stayput_core::timestamp::Timestamp;
+use stayput_core::version::KeyHistory;
 
 use crate::memory::HiddenIds;
 use crate::port::{Journal, Listing, PortError, Reading};
@@ -107,6 +108,19 @@ impl Survey {
         }
         for metadata in self.metadata_locations() {
             self.mark_kept(eyes, &metadata);
+        }
+    }
+
+    /// Gives a snapshot the age of what it was copied from, where its copy itself doesn't say it: what came back after it had been hidden
+    /// must not look as if somebody had just written it.
+    pub(crate) fn know_age(&mut self, metadata: &ObjectLocation, history: &KeyHistory) {
+        let Some(id) = self.catalogue.at(metadata) else {
+            return;
+        };
+        if let Some(snapshot) = self.catalogue.get_mut(id)
+            && let Some(returns) = snapshot.version.as_ref().and_then(|v| history.returns(v))
+        {
+            snapshot.written = snapshot.written.min(returns.first_written);
         }
     }
 

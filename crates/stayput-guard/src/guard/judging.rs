@@ -362,10 +362,14 @@ where
                 .metadata_value(copy_metadata::COUNT)
                 .and_then(|c| c.parse().ok())
                 .unwrap_or(0);
+            // A server may have dropped what our copies said of themselves; then the versions below say it.
+            let returns = history.returns(&version.id);
             look.sources.candidate = Some(Candidate {
                 version,
-                restored_before: count,
-                first_written: first_written(&head),
+                restored_before: returns.map_or(count, |r| count.max(r.times)),
+                first_written: returns.map_or(first_written(&head), |r| {
+                    r.first_written.min(first_written(&head))
+                }),
             });
             verdict = judge(&deletion, &evidence, &look, &policy, self.eyes.now);
         }

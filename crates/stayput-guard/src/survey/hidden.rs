@@ -58,11 +58,17 @@ impl Survey {
                 Fetched::Unreadable(_) if hidden.is_some() => {
                     unreadable.get_or_insert(fetched);
                 }
-                other => return self.enter(eyes, metadata, other, hidden),
+                other => {
+                    self.enter(eyes, metadata, other, hidden);
+                    return self.know_age(metadata, &history);
+                }
             }
         }
         match unreadable {
-            Some(fetched) => self.enter(eyes, metadata, fetched, hidden),
+            Some(fetched) => {
+                self.enter(eyes, metadata, fetched, hidden);
+                self.know_age(metadata, &history);
+            }
             None => self.catalogue.remove(metadata),
         }
     }

@@ -11,8 +11,18 @@ use stayput_guard::batch::{Answer, BatchReport};
 use stayput_guard::memory::{Memory, Switch};
 
 use crate::lab::{
-    BUCKET, COPIED, DAY, HOUR, JOB_ID, Lab, ROOT, SETTLE, Who, at, done_about, outcome_on, verdict_on, word,
+    BUCKET, COPIED, DAY, HOUR, JOB_ID, Lab, ROOT, SETTLE, Who, at, done_about, metadata_key, outcome_on,
+    verdict_on, word,
 };
+
+/// What the server does with what a copy says of itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Server {
+    Keeps,
+    Drops,
+}
+
+const SERVERS: [Server; 2] = [Server::Keeps, Server::Drops];
 
 const RESTING: &str = "00000000000000000000000000000001";
 
@@ -35,16 +45,33 @@ fn is_later(report: &BatchReport, key: &str, reason: &LaterReason) -> bool {
     matches!(outcome_on(report, key), Outcome::Later { why, .. } if why == reason)
 }
 
+fn lab_on(server: Server) -> Lab {
+    let lab = Lab::new();
+    lab.model.set_ignores_directives(server == Server::Drops);
+    lab
+}
+
+fn count_in_metadata(lab: &Lab, key: &str) -> Option<String> {
+    lab.user_metadata(key, "stayput-count")
+}
+
 #[tokio::test]
 async fn a_rule_that_takes_a_key_again_within_24_hours_waits_and_then_an_alarm_names_it() {
-    let lab = Lab::new();
+    for server in SERVERS {
+        a_rule_takes_a_key_again(server).await;
+    }
+}
+
+async fn a_rule_takes_a_key_again(server: Server) {
+    let lab = lab_on(server);
+    let kept = |n: &str| (server == Server::Keeps).then(|| n.to_owned());
     rule_expires_after_30_days(&lab);
     let key = lab.shared_of_head()[1].clone();
     let mut guard = lab.guard();
 
     let report = guard.handle(&[lab.delete(Who::Rule, &key)]).await;
     assert_eq!(*done_about(&report, &key), COPIED);
-    assert_eq!(lab.user_metadata(&key, "stayput-count").as_deref(), Some("1"));
+    assert_eq!(count_in_metadata(&lab, &key), kept("1"));
     assert!(
         report
             .findings
@@ -74,7 +101,8 @@ async fn a_rule_that_takes_a_key_again_within_24_hours_waits_and_then_an_alarm_n
     lab.model.advance(12 * HOUR);
     let report = guard.handle(&again).await;
     assert_eq!(*done_about(&report, &key), COPIED);
-    assert_eq!(lab.user_metadata(&key, "stayput-count").as_deref(), Some("2"));
+    assert_eq!(count_in_metadata(&lab, &key), kept("2"));
+    assert_eq!(first_written.is_some(), server == Server::Keeps);
     assert_eq!(
         lab.user_metadata(&key, "stayput-source-last-modified"),
         first_written,
@@ -107,21 +135,75 @@ async fn a_copy_says_which_rule_took_the_object() {
 
 #[tokio::test]
 async fn a_forgotten_snapshots_files_are_held_from_the_third_time_on() {
-    let mut lab = Lab::new();
-    protect_all(&mut lab);
-    lab.model.advance(91 * DAY);
-    let key = lab.shared_of_head()[0].clone();
-    for n in ["1", "2"] {
+    for server in SERVERS {
+        let mut lab = lab_on(server);
+        protect_all(&mut lab);
+        lab.model.advance(91 * DAY);
+        let key = lab.shared_of_head()[0].clone();
+        for n in ["1", "2"] {
+            let report = lab.guard().handle(&[lab.delete(Who::Rule, &key)]).await;
+            assert_eq!(verdict_on(&report, &key).verdict.class, Some(Class::Dormant));
+            assert_eq!(*done_about(&report, &key), COPIED, "time {n} {server:?}");
+            let kept = (server == Server::Keeps).then_some(n);
+            assert_eq!(count_in_metadata(&lab, &key).as_deref(), kept);
+            lab.model.advance(2 * DAY);
+        }
         let report = lab.guard().handle(&[lab.delete(Who::Rule, &key)]).await;
-        assert_eq!(verdict_on(&report, &key).verdict.class, Some(Class::Dormant));
-        assert_eq!(*done_about(&report, &key), COPIED, "time {n}");
-        assert_eq!(lab.user_metadata(&key, "stayput-count").as_deref(), Some(n));
-        lab.model.advance(2 * DAY);
+        assert_eq!(
+            *outcome_on(&report, &key),
+            Outcome::Report(FindingCode::Held),
+            "{server:?}"
+        );
+        assert_eq!(lab.copied().len(), 2);
+        assert!(!lab.is_visible(&key));
     }
+}
+
+#[tokio::test]
+async fn a_forgotten_snapshot_that_came_back_whole_is_still_forgotten() {
+    for server in SERVERS {
+        let mut lab = lab_on(server);
+        protect_all(&mut lab);
+        lab.model.advance(91 * DAY);
+        let mut keys: Vec<String> = lab.named_by(8).into_iter().collect();
+        keys.push(metadata_key(8));
+        // The rule takes everything that is old, `_metadata` too, and what was copied is as new as its copy.
+        for n in 1..=2 {
+            let report = lab.guard().handle(&lab.delete_all(Who::Rule, &keys)).await;
+            for key in &keys {
+                let acted = verdict_on(&report, key);
+                assert_eq!(acted.verdict.class, Some(Class::Dormant), "{key} {n} {server:?}");
+                assert_eq!(acted.done, COPIED, "{key} {n} {server:?}");
+            }
+            lab.model.advance(2 * DAY);
+        }
+        let key = lab.shared_of_head()[0].clone();
+        let report = lab.guard().handle(&[lab.delete(Who::Rule, &key)]).await;
+        assert_eq!(
+            *outcome_on(&report, &key),
+            Outcome::Report(FindingCode::Held),
+            "{server:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_upload_that_was_made_twice_is_no_file_that_came_back() {
+    let lab = Lab::new();
+    rule_expires_after_30_days(&lab);
+    let key = lab.shared_of_head()[1].clone();
+    // Flink's client got no answer to its upload and made it again: two versions with the same bytes.
+    let first = lab.bucket.current(&key).and_then(|v| v.object).expect("visible");
+    lab.bucket.put(&key, first);
     let report = lab.guard().handle(&[lab.delete(Who::Rule, &key)]).await;
-    assert_eq!(*outcome_on(&report, &key), Outcome::Report(FindingCode::Held));
-    assert_eq!(lab.copied().len(), 2);
-    assert!(!lab.is_visible(&key));
+    assert_eq!(*done_about(&report, &key), COPIED);
+    assert_eq!(count_in_metadata(&lab, &key).as_deref(), Some("1"));
+    assert!(
+        report
+            .findings
+            .iter()
+            .all(|f| f.code != FindingCode::RepeatOffence)
+    );
 }
 
 #[tokio::test]
