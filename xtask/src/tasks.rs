@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::ceph::Ceph;
 use crate::ministack::MiniStack;
 use crate::print;
 use crate::process::{Variable, cargo, count_tests, quietly, run as run_command, target_directory};
 use crate::provide;
+use crate::seaweedfs::SeaweedFs;
 use crate::steps::Steps;
 use crate::tally::Tally;
 
@@ -141,12 +143,30 @@ fn start_ministack(root: &Path) -> Result<MiniStack, String> {
     MiniStack::start(&program, &provide::local(root)?.join("logs/ministack.log"))
 }
 
+fn start_ceph(root: &Path) -> Result<Ceph, String> {
+    provide::ceph()?;
+    let local = provide::local(root)?;
+    Ceph::start(&local.join("ceph"), &local.join("logs"))
+}
+
+fn start_seaweedfs(root: &Path) -> Result<SeaweedFs, String> {
+    let program = provide::seaweedfs(root)?;
+    let local = provide::local(root)?;
+    SeaweedFs::start(
+        &program,
+        &local.join("seaweedfs"),
+        &local.join("logs/seaweedfs.log"),
+    )
+}
+
 /// What tests of the whole system are told: where the servers are and what to run.
 #[derive(Default)]
 struct System {
     variables: Vec<Variable>,
     // Held so that it lives as long as the tests.
     _ministack: Option<MiniStack>,
+    _ceph: Option<Ceph>,
+    _seaweedfs: Option<SeaweedFs>,
 }
 
 impl System {
@@ -171,6 +191,20 @@ impl System {
             && let Some(folder) = steps.part("Flink", required("flink"), || provide::flink(root))
         {
             system.tell("STAYPUT_FLINK", &folder);
+        }
+        if all || required("ceph") {
+            let ceph = steps.part("start Ceph", required("ceph"), || start_ceph(root));
+            system
+                .variables
+                .extend(ceph.as_ref().map(|c| ("STAYPUT_CEPH", c.url())));
+            system._ceph = ceph;
+        }
+        if all || required("seaweedfs") {
+            let seaweedfs = steps.part("start SeaweedFS", required("seaweedfs"), || start_seaweedfs(root));
+            system
+                .variables
+                .extend(seaweedfs.as_ref().map(|s| ("STAYPUT_SEAWEEDFS", s.url())));
+            system._seaweedfs = seaweedfs;
         }
         system
     }

@@ -83,6 +83,11 @@ impl Connection {
         }
     }
 
+    /// Whether the server is none of AWS's own.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.foreign
+    }
+
     /// A client for S3.
     pub(crate) fn s3(&self) -> aws_sdk_s3::Client {
         let mut config = aws_sdk_s3::config::Builder::from(&self.sdk).force_path_style(self.path_style);

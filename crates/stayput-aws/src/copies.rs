@@ -2,18 +2,19 @@
 
 use aws_sdk_s3::Client;
 use aws_sdk_s3::config::StalledStreamProtectionConfig;
+use aws_sdk_s3::operation::copy_object::builders::CopyObjectFluentBuilder;
 use aws_sdk_s3::operation::head_object::HeadObjectOutput;
 use aws_sdk_s3::types::{MetadataDirective, ServerSideEncryption, StorageClass, TaggingDirective};
 use s3_documents::encoding::encode_percent;
 use stayput_core::location::ObjectLocation;
 use stayput_core::restoring::{MAX_SINGLE_COPY_BYTES, Permit, copy_metadata};
-use stayput_core::version::{KeyHistory, VersionId};
+use stayput_core::version::{KeyHistory, VersionEntry, VersionId, VersionKind};
 use stayput_guard::port::{Copied, CopyIfAbsent, PortError, PortErrorKind, Reading, VersionsOf};
 
 use crate::connection::Connection;
 use crate::failure::Call;
 use crate::pacer::Pacer;
-use crate::probe::Probe;
+use crate::probe::{Habits, Kind, Probe};
 use crate::s3::{S3, user_metadata};
 
 /// User metadata of one object is at most so long, names and values in bytes (S3's limit of 2 KB).
@@ -32,19 +33,24 @@ impl Copies {
     /// Copies through this connection, at most `per_second` a second. Below `control` the server is asked, before the first copy, whether it
     /// honours the condition; without that prefix every copy is made between two listings.
     pub fn new(connection: &Connection, control: Option<ObjectLocation>, per_second: u32) -> Self {
-        Self::with(connection.s3(), control, per_second)
+        let kind = if connection.is_foreign() {
+            Kind::Other
+        } else {
+            Kind::Aws
+        };
+        Self::with(connection.s3(), kind, control, per_second)
     }
 
-    pub(crate) fn with(client: Client, control: Option<ObjectLocation>, per_second: u32) -> Self {
+    pub(crate) fn with(client: Client, kind: Kind, control: Option<ObjectLocation>, per_second: u32) -> Self {
         Self {
             reading: S3::with(client.clone()),
             client,
-            probe: Probe::below(control),
+            probe: Probe::below(control, kind),
             pacer: Pacer::new(per_second),
         }
     }
 
-    async fn copy(&self, permit: &Permit) -> Result<Option<VersionId>, PortError> {
+    async fn copy(&self, permit: &Permit, habits: Habits) -> Result<Option<VersionId>, PortError> {
         let at = permit.location();
         let source = permit.source();
         let call = Call::on("HeadObject", at.bucket(), at.key());
@@ -74,27 +80,21 @@ impl Copies {
                 encode_percent(source.version.as_str())
             ))
             .if_none_match("*")
-            .metadata_directive(MetadataDirective::Replace)
-            .set_metadata(Some(metadata(permit, &head).into_iter().collect()))
             .tagging_directive(TaggingDirective::Copy)
             .storage_class(StorageClass::from(permit.storage_class().unwrap_or("STANDARD")))
-            // REPLACE takes these away too, unless they are said again.
-            .set_cache_control(head.cache_control().map(str::to_owned))
-            .set_content_disposition(head.content_disposition().map(str::to_owned))
-            .set_content_encoding(head.content_encoding().map(str::to_owned))
-            .set_content_language(head.content_language().map(str::to_owned))
-            .set_content_type(head.content_type().map(str::to_owned))
-            .set_website_redirect_location(head.website_redirect_location().map(str::to_owned))
             .set_server_side_encryption(head.server_side_encryption().cloned());
-        #[expect(deprecated, reason = "the header itself isn't, and it must be kept")]
-        {
-            request = request.set_expires(head.expires().copied());
-        }
         if kms {
             request = request
                 .set_ssekms_key_id(head.ssekms_key_id().map(str::to_owned))
                 .set_bucket_key_enabled(head.bucket_key_enabled());
         }
+        let tagged = head.tag_count().is_some_and(|n| n > 0);
+        request = if tagged && !habits.keeps_tags {
+            // Tags decide what a rule takes next. Without our metadata, the versions of the key tell how often it came back.
+            request.metadata_directive(MetadataDirective::Copy)
+        } else {
+            with_metadata(request, permit, &head)
+        };
         let answer = request
             .customize()
             // A long copy says nothing for minutes before it says how it went.
@@ -126,7 +126,11 @@ impl Copies {
     }
 
     /// A copy by a server that overwrites whatever is there: looked at before and after.
-    async fn copy_between_two_looks(&self, permit: &Permit) -> Result<Option<VersionId>, PortError> {
+    async fn copy_between_two_looks(
+        &self,
+        permit: &Permit,
+        habits: Habits,
+    ) -> Result<Option<VersionId>, PortError> {
         let at = permit.location();
         let call = Call::on("CopyObject", at.bucket(), at.key());
         let before = self.history(at).await?;
@@ -135,24 +139,50 @@ impl Copies {
                 "something is visible at the key; the server doesn't check it, so nothing was sent",
             ));
         }
-        let made = self.copy(permit).await?;
+        let made = self.copy(permit, habits).await?;
         let after = self.history(at).await?;
-        let known = |id: &VersionId| before.entries().iter().any(|e| e.id == *id);
-        let others: Vec<&str> = after
+        let mut ours_above = false;
+        for new in after
             .data_versions()
-            .filter(|e| !known(&e.id) && Some(&e.id) != made.as_ref())
-            .map(|e| e.id.as_str())
-            .collect();
-        // Without the copy's id one new version is the copy itself.
-        let expected = usize::from(made.is_none());
-        if others.len() > expected {
-            return Err(call.error(PortErrorKind::Unsupported).because(format!(
-                "somebody else wrote the key at the same moment (version {}), and the copy may lie on top of it: \
-                 the server doesn't honour If-None-Match. Look which of the two is wanted",
-                others.join(", ")
-            )));
+            .filter(|e| !before.entries().iter().any(|b| b.id == e.id))
+        {
+            // Copies of ours can be several: an answer was lost, and the SDK asked again; or another Stayput was at work.
+            if Some(&new.id) == made.as_ref() || self.is_a_copy(permit, new).await? {
+                ours_above = true;
+                continue;
+            }
+            let id = &new.id;
+            return Err(if ours_above {
+                call.error(PortErrorKind::Unsupported).because(format!(
+                    "somebody else wrote the key at the same moment (version {id}), and the copy lies on top of it: \
+                     the server doesn't honour If-None-Match. Look which of the two is wanted"
+                ))
+            } else {
+                call.error(PortErrorKind::Precondition).because(format!(
+                    "somebody else wrote the key at the same moment (version {id}), and that is on top: it stays"
+                ))
+            });
         }
         Ok(made)
+    }
+
+    /// Whether a version has the bytes of what was to be copied, or says that it is a copy of it.
+    async fn is_a_copy(&self, permit: &Permit, version: &VersionEntry) -> Result<bool, PortError> {
+        if let VersionKind::Data { size, etag, .. } = &version.kind
+            && *size == permit.source().size
+            && *etag == permit.source().etag
+        {
+            return Ok(true);
+        }
+        match self.reading.head(permit.location(), Some(&version.id)).await {
+            Ok(head) => {
+                Ok(head.metadata_value(copy_metadata::SOURCE_VERSION)
+                    == Some(permit.source().version.as_str()))
+            }
+            // Whoever wrote it has taken it away for good.
+            Err(e) if e.kind == PortErrorKind::NotFound => Ok(false),
+            Err(e) => Err(e),
+        }
     }
 }
 
@@ -167,11 +197,12 @@ impl CopyIfAbsent for Copies {
                 .because("one request copies at most 5 GiB; copies in parts aren't made yet"));
         }
         self.pacer.turn().await;
-        let condition_honoured = self.probe.honoured(&self.client).await;
+        let habits = self.probe.habits(&self.client).await;
+        let condition_honoured = habits.honours_condition;
         let copied = if condition_honoured {
-            self.copy(permit).await
+            self.copy(permit, habits).await
         } else {
-            self.copy_between_two_looks(permit).await
+            self.copy_between_two_looks(permit, habits).await
         };
         match copied {
             Ok(version) => Ok(Copied {
@@ -186,6 +217,26 @@ impl CopyIfAbsent for Copies {
             }
         }
     }
+}
+
+/// The copy says of itself what its source said, and that it is ours.
+fn with_metadata(
+    request: CopyObjectFluentBuilder,
+    permit: &Permit,
+    head: &HeadObjectOutput,
+) -> CopyObjectFluentBuilder {
+    let request = request
+        .metadata_directive(MetadataDirective::Replace)
+        .set_metadata(Some(metadata(permit, head).into_iter().collect()))
+        // REPLACE takes these away too, unless they are said again.
+        .set_cache_control(head.cache_control().map(str::to_owned))
+        .set_content_disposition(head.content_disposition().map(str::to_owned))
+        .set_content_encoding(head.content_encoding().map(str::to_owned))
+        .set_content_language(head.content_language().map(str::to_owned))
+        .set_content_type(head.content_type().map(str::to_owned))
+        .set_website_redirect_location(head.website_redirect_location().map(str::to_owned));
+    #[expect(deprecated, reason = "the header itself isn't, and it must be kept")]
+    request.set_expires(head.expires().copied())
 }
 
 /// The object's own user metadata and ours. Where both don't fit, the name of the rule is left out: the finding has it too.

@@ -136,12 +136,16 @@ impl Reading for S3 {
                         )
                     }
                 };
+                let key = decoded(
+                    call,
+                    encoded,
+                    key.ok_or_else(|| call.nonsense("a version without a key"))?,
+                )?;
+                if before(&of, &key) {
+                    continue;
+                }
                 listing.entries.push(VersionEntry {
-                    key: decoded(
-                        call,
-                        encoded,
-                        key.ok_or_else(|| call.nonsense("a version without a key"))?,
-                    )?,
+                    key,
                     // Where versioning was never enabled the one version has this id.
                     id: VersionId::new(id.filter(|id| !id.is_empty()).unwrap_or("null")),
                     is_latest: is_latest == Some(true),
@@ -150,7 +154,10 @@ impl Reading for S3 {
                 });
             }
             for prefix in page.common_prefixes().iter().filter_map(|p| p.prefix()) {
-                listing.prefixes.push(decoded(call, encoded, prefix)?);
+                let prefix = decoded(call, encoded, prefix)?;
+                if !before(&of, &prefix) {
+                    listing.prefixes.push(prefix);
+                }
             }
             if page.is_truncated() != Some(true) {
                 return Ok(listing);
@@ -272,6 +279,11 @@ fn time(call: Call<'_>, time: Option<&DateTime>) -> Result<Timestamp, PortError>
     time.and_then(|t| t.to_millis().ok())
         .map(Timestamp::from_millis)
         .ok_or_else(|| call.nonsense("there is no Last-Modified that can be read"))
+}
+
+/// Whether a listing shouldn't hold this. Ceph begins with the key of the marker itself.
+fn before(of: &VersionsOf<'_>, key: &str) -> bool {
+    of.after_key.is_some_and(|after| key <= after)
 }
 
 fn length(call: Call<'_>, size: Option<i64>) -> Result<u64, PortError> {

@@ -1,4 +1,4 @@
 //! The ports against real servers.
 
-mod ministack;
+mod ports;
 mod server;

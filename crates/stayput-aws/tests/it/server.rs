@@ -12,19 +12,58 @@ use stayput_guard::port::{Reading, VersionsOf};
 
 const REGION: &str = "us-east-1";
 
-/// URL of MiniStack. Without it a test is skipped and says so, unless `STAYPUT_REQUIRE` names it.
-pub(crate) fn ministack() -> Option<String> {
-    if let Ok(url) = std::env::var("STAYPUT_MINISTACK") {
-        return Some(url);
-    }
-    let required = std::env::var("STAYPUT_REQUIRE").unwrap_or_default();
-    assert!(
-        !required.split(',').any(|name| name.trim() == "ministack"),
-        "STAYPUT_REQUIRE names ministack, but STAYPUT_MINISTACK isn't set: run the tests by `cargo xtask test`"
-    );
-    println!("skipped: STAYPUT_MINISTACK isn't set; `cargo xtask test` sets it");
-    None
+/// A server that the ports are tried on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Server {
+    /// It takes `If-None-Match` of a copy and ignores it.
+    MiniStack,
+    /// It ignores it too, tells no version id of a copy, and loses the tags of one whose metadata is replaced. It carries lifecycle rules out.
+    Ceph,
+    /// It honours the condition.
+    SeaweedFs,
 }
+
+impl Server {
+    /// Its URL. Without it a test is skipped and says so, unless `STAYPUT_REQUIRE` names the server.
+    pub(crate) fn url(self) -> Option<String> {
+        let (variable, part, flag) = match self {
+            Self::MiniStack => ("STAYPUT_MINISTACK", "ministack", ""),
+            Self::Ceph => ("STAYPUT_CEPH", "ceph", " --all"),
+            Self::SeaweedFs => ("STAYPUT_SEAWEEDFS", "seaweedfs", " --all"),
+        };
+        if let Ok(url) = std::env::var(variable) {
+            return Some(url);
+        }
+        let required = std::env::var("STAYPUT_REQUIRE").unwrap_or_default();
+        assert!(
+            !required.split(',').any(|name| name.trim() == part),
+            "STAYPUT_REQUIRE names {part}, but {variable} isn't set: run the tests by `cargo xtask test`"
+        );
+        println!("skipped: {variable} isn't set; `cargo xtask test{flag}` sets it");
+        None
+    }
+
+    pub(crate) fn honours_the_condition(self) -> bool {
+        self == Self::SeaweedFs
+    }
+}
+
+/// Makes a test of each function on each of these servers.
+macro_rules! on_servers {
+    ($servers:tt $($test:ident;)+) => {
+        $( mod $test { $crate::server::on_servers!(@ $test $servers); } )+
+    };
+    (@ $test:ident [$($server:ident),+]) => {
+        $(
+            #[tokio::test]
+            #[expect(non_snake_case, reason = "the name of a server")]
+            async fn $server() {
+                super::$test($crate::server::Server::$server).await;
+            }
+        )+
+    };
+}
+pub(crate) use on_servers;
 
 /// One bucket, the connection under test, and a client by which the test does what Stayput can't: write and delete.
 pub(crate) struct Bucket {
