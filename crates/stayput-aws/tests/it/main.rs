@@ -1,4 +1,6 @@
 //! The ports against real servers.
 
 mod ports;
+mod races;
 mod server;
+mod world;
