@@ -28,6 +28,7 @@ impl Watch {
     pub(crate) fn new(connection: &Connection, settings: &Settings, instance: &str) -> Self {
         let reading = S3::new(connection);
         let journal = settings
+            .mandate
             .control
             .clone()
             .map(|control| S3Journal::new(connection, control));
@@ -38,7 +39,11 @@ impl Watch {
                 Self::Observing(Box::new(guard.of_instance(instance)))
             }
             Mode::Restore => {
-                let copies = Copies::new(connection, settings.control.clone(), settings.copies_per_second);
+                let copies = Copies::new(
+                    connection,
+                    settings.mandate.control.clone(),
+                    settings.copies_per_second,
+                );
                 let guard = Guard::acting(reading, journal, SystemClock, copies, mandate);
                 Self::Acting(Box::new(guard.of_instance(instance)))
             }

@@ -80,6 +80,7 @@ impl Contents {
                 size: object.content.len(),
                 etag: object.etag.clone(),
                 last_modified: *last_modified,
+                storage_class: object.storage_class.clone().filter(|c| c != "STANDARD"),
             });
             Step::Next
         });

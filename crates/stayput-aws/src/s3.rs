@@ -68,6 +68,10 @@ impl Reading for S3 {
                     size: length(call, object.size())?,
                     etag: object.e_tag().unwrap_or_default().to_owned(),
                     last_modified: time(call, object.last_modified())?,
+                    storage_class: object
+                        .storage_class()
+                        .map(|c| c.as_str().to_owned())
+                        .filter(|c| c != "STANDARD"),
                 });
             }
             for prefix in page.common_prefixes().iter().filter_map(|p| p.prefix()) {

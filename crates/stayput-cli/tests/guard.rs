@@ -42,7 +42,7 @@ fn tell(story: &Story, reach: Reach, output: Output) -> Told {
 
 fn call(story: &Story, model: &Model, reach: Reach, output: Output) -> Told {
     let settings = Settings::parse(&story.settings).unwrap();
-    let journal: Option<ModelJournal> = settings.control.as_ref().map(|control| {
+    let journal: Option<ModelJournal> = settings.mandate.control.as_ref().map(|control| {
         let bucket = model.bucket(control.bucket());
         let never = s3_documents::bucket::Versioning::Never;
         let bucket = bucket.unwrap_or_else(|| model.create_bucket(control.bucket(), never));

@@ -132,9 +132,6 @@ async fn every_story_comes_out_as_expected() {
         let not_yet = NOT_YET.iter().find(|(story, _)| *story == name);
         for process in [Process::NewAtEachLook, Process::Kept] {
             let played = play(&folder, process).await;
-            if !played.sweeps_left_out.is_empty() {
-                continue;
-            }
             let differences = differences(&folder, &played.lines);
             match not_yet {
                 Some(_) if differences.is_empty() => {
@@ -149,7 +146,7 @@ async fn every_story_comes_out_as_expected() {
     }
     assert!(bad.is_empty(), "{} differences:\n{}", bad.len(), bad.join("\n"));
     assert!(
-        right >= 200 && verdicts >= 1500,
+        right >= 220 && verdicts >= 1600,
         "{right} right, {verdicts} verdicts"
     );
 }

@@ -159,6 +159,14 @@ impl Loss {
         }
     }
 
+    /// Whether lifecycle rules alone took what is missing, and every file can come back under a `_metadata` that stands.
+    pub fn is_mendable(&self, catalogue: &Catalogue) -> bool {
+        self.metadata == MetadataState::Stands
+            && !self.missing.is_empty()
+            && self.missing.iter().all(|m| m.cause == Cause::Lifecycle)
+            && self.irrecoverable(catalogue).next().is_none()
+    }
+
     /// Missing objects of which no version is left that fits the handles.
     pub fn irrecoverable<'a>(&'a self, catalogue: &'a Catalogue) -> impl Iterator<Item = &'a MissingObject> {
         self.missing

@@ -129,6 +129,8 @@ pub struct Referrer<'c> {
     pub reference_lost: bool,
     /// Another visible snapshot, no spare, names the object too.
     pub named_elsewhere: bool,
+    /// A spare that a sweep found broken by lifecycle rules alone, and that copies would make whole.
+    pub mendable: bool,
 }
 
 /// What is known of the object's place and versions.

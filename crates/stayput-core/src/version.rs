@@ -47,6 +47,11 @@ pub struct VersionEntry {
     pub kind: VersionKind,
 }
 
+/// Storage classes whose bytes can't be read or copied before they are thawed.
+pub fn is_archive_class(class: &str) -> bool {
+    matches!(class, "GLACIER" | "DEEP_ARCHIVE")
+}
+
 /// What a version is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum VersionKind {

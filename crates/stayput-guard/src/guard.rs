@@ -20,14 +20,15 @@ use stayput_core::version::VersionId;
 use crate::batch::{Acted, BatchReport, Done, Message};
 use crate::causes::ToldCauses;
 use crate::mandate::Mandate;
-use crate::memory::Memory;
+use crate::memory::{Memory, Switches};
 use crate::port::{Clock, CopyIfAbsent, Journal, PortError, Reading};
 pub use crate::restore::{Acting, Hand, Observing};
-use crate::survey::{Eyes, Named, Survey};
+use crate::survey::{Breadth, Eyes, Named, Survey};
 
 mod answer;
 mod evidence;
 mod judging;
+mod sweeping;
 mod telling;
 
 /// Watches deletions. Keep one for as long as the process lives: its catalogue makes the next call cheap.
@@ -48,6 +49,17 @@ struct Bucket {
     versioning: Versioning,
     rules: LifecycleConfiguration,
     seen_at: Timestamp,
+}
+
+/// What every call reads before it looks.
+struct Prepared {
+    switches: Switches,
+    /// Why nobody knows what persons switched.
+    switches_unread: Option<String>,
+    /// What couldn't be read just now.
+    failed: Vec<String>,
+    rules: BTreeMap<String, LifecycleConfiguration>,
+    versioning: BTreeMap<String, Versioning>,
 }
 
 /// One deleted object and everything that the messages of a call say of it.
@@ -138,22 +150,14 @@ where
                 .collect();
             return report;
         }
-        let switches = self.memory.switches().await;
-        let mut failed: Vec<String> = switches
-            .as_ref()
-            .err()
-            .map(PortError::to_string)
-            .into_iter()
-            .collect();
-        // Not knowing whether somebody paused or released is no leave to restore.
-        let switches_unread = switches.as_ref().err().map(PortError::to_string);
-        let switches = switches.unwrap_or_default();
-        self.know_buckets(&notices, now, &mut failed).await;
-        let rules: BTreeMap<String, LifecycleConfiguration> = self
-            .buckets
-            .iter()
-            .map(|(name, b)| (name.clone(), b.rules.clone()))
-            .collect();
+        let buckets = notices.iter().map(|n| n.location.bucket().to_owned()).collect();
+        let Prepared {
+            switches,
+            switches_unread,
+            mut failed,
+            rules,
+            versioning,
+        } = self.prepare(&buckets, now).await;
 
         let Self {
             reading,
@@ -162,7 +166,6 @@ where
             survey,
             told,
             hand,
-            buckets,
             ..
         } = self;
         let eyes = Eyes {
@@ -179,11 +182,9 @@ where
             Ok(hidden) => named.hidden = hidden,
             Err(e) => failed.push(e.to_string()),
         }
-        survey.refresh(&eyes, &named).await;
+        survey.refresh(&eyes, &named, Breadth::Named).await;
         survey.failed.extend(failed);
 
-        let versioning: BTreeMap<String, Versioning> =
-            buckets.iter().map(|(n, b)| (n.clone(), b.versioning)).collect();
         let mut bench = judging::Bench::new(eyes, survey, hand, versioning, switches_unread);
         let acted = bench.judge_all(&notices).await;
         bench.close(&notices, acted, messages, &mut report).await;
@@ -256,20 +257,40 @@ where
         (notices.into_values().collect(), written)
     }
 
-    /// Versioning and rules of the buckets at hand.
-    async fn know_buckets(&mut self, notices: &[Notice], now: Timestamp, failed: &mut Vec<String>) {
-        let watched: BTreeSet<&str> = self
-            .mandate
-            .roots
-            .iter()
-            .map(stayput_core::root::Root::bucket)
+    /// The buckets that hold roots.
+    fn watched(&self) -> BTreeSet<String> {
+        self.mandate.roots.iter().map(|r| r.bucket().to_owned()).collect()
+    }
+
+    /// What every call reads before it looks: what persons switched, and versioning and rules of the buckets at hand.
+    async fn prepare(&mut self, buckets: &BTreeSet<String>, now: Timestamp) -> Prepared {
+        let switches = self.memory.switches().await;
+        let mut failed: Vec<String> = switches
+            .as_ref()
+            .err()
+            .map(PortError::to_string)
+            .into_iter()
             .collect();
-        let told: BTreeSet<&str> = notices
-            .iter()
-            .map(|n| n.location.bucket())
-            .filter(|b| watched.contains(b))
-            .collect();
-        for name in told {
+        // Not knowing whether somebody paused or released is no leave to restore.
+        let switches_unread = switches.as_ref().err().map(PortError::to_string);
+        self.know_buckets(buckets, now, &mut failed).await;
+        Prepared {
+            switches: switches.unwrap_or_default(),
+            switches_unread,
+            failed,
+            rules: (self.buckets.iter())
+                .map(|(name, b)| (name.clone(), b.rules.clone()))
+                .collect(),
+            versioning: (self.buckets.iter())
+                .map(|(name, b)| (name.clone(), b.versioning))
+                .collect(),
+        }
+    }
+
+    /// Versioning and rules of those of the buckets that hold roots.
+    async fn know_buckets(&mut self, buckets: &BTreeSet<String>, now: Timestamp, failed: &mut Vec<String>) {
+        let watched = self.watched();
+        for name in buckets.intersection(&watched) {
             let fresh = self
                 .buckets
                 .get(name)

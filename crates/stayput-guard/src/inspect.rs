@@ -10,7 +10,7 @@ use stayput_core::location::ObjectLocation;
 use stayput_core::loss::{DirectoryUse, Loss, MetadataState, MissingObject};
 use stayput_core::reference_index::ObjectNo;
 use stayput_core::timestamp::Timestamp;
-use stayput_core::version::{KeyHistory, VersionKind};
+use stayput_core::version::{KeyHistory, VersionKind, is_archive_class};
 
 use crate::port::{Journal, PortError, Reading, VersionsOf};
 use crate::survey::{Eyes, Survey};
@@ -28,6 +28,41 @@ pub(crate) struct Inspected {
     pub(crate) overwritten: BTreeSet<ObjectLocation>,
 }
 
+/// The objects that some snapshots name, as they were just seen: every directory is looked at once, whoever names what lies there.
+pub(crate) struct SeenObjects(BTreeMap<ObjectNo, (ObjectLocation, Seen)>);
+
+/// One object, as it was just seen.
+pub(crate) enum Seen {
+    Visible(VisibleObject),
+    Missing(KeyHistory),
+}
+
+/// What a listing says of a visible object.
+pub(crate) struct VisibleObject {
+    pub(crate) size: u64,
+    /// Last-Modified of this version: of a copy, when it was copied.
+    pub(crate) written: Timestamp,
+    /// `None`: STANDARD.
+    pub(crate) storage_class: Option<String>,
+}
+
+impl VisibleObject {
+    /// Whether Flink can't read it before somebody thaws it. A listing doesn't say whether that was done.
+    pub(crate) fn is_archived(&self) -> bool {
+        self.storage_class.as_deref().is_some_and(is_archive_class)
+    }
+}
+
+impl SeenObjects {
+    pub(crate) fn get(&self, object: ObjectNo) -> Option<(&ObjectLocation, &Seen)> {
+        self.0.get(&object).map(|(location, seen)| (location, seen))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
 /// Looks at a snapshot. What it says may have changed since it was read; then it is read again first.
 pub(crate) async fn inspect<R: Reading + Sync, J: Journal + Sync>(
     eyes: &Eyes<'_, R, J>,
@@ -35,6 +70,20 @@ pub(crate) async fn inspect<R: Reading + Sync, J: Journal + Sync>(
     metadata: &ObjectLocation,
     told: &BTreeSet<ObjectLocation>,
 ) -> Result<Option<(SnapshotId, Inspected)>, PortError> {
+    let Some((id, state)) = look_at_metadata(eyes, survey, metadata).await? else {
+        return Ok(None);
+    };
+    let seen = see_objects(eyes, survey, &[id]).await?;
+    let inspected = put_together(eyes, survey, id, state, &seen, told).await?;
+    Ok(Some((id, inspected)))
+}
+
+/// Whether a `_metadata` is visible; read again if it isn't the one that was read.
+pub(crate) async fn look_at_metadata<R: Reading + Sync, J: Journal + Sync>(
+    eyes: &Eyes<'_, R, J>,
+    survey: &mut Survey,
+    metadata: &ObjectLocation,
+) -> Result<Option<(SnapshotId, MetadataState)>, PortError> {
     let history = eyes.history(metadata).await?;
     let Some(id) = survey.catalogue.at(metadata) else {
         return Ok(None);
@@ -55,14 +104,62 @@ pub(crate) async fn inspect<R: Reading + Sync, J: Journal + Sync>(
     let Some(id) = survey.catalogue.at(metadata) else {
         return Ok(None);
     };
-    let state = metadata_state(eyes, metadata, &history).await?;
-    let (missing, overwritten) = missing_objects(eyes, survey, id, told).await?;
+    Ok(Some((id, metadata_state(eyes, metadata, &history).await?)))
+}
+
+/// Everything that these snapshots name exactly.
+pub(crate) async fn see_objects<R: Reading + Sync, J: Journal + Sync>(
+    eyes: &Eyes<'_, R, J>,
+    survey: &Survey,
+    snapshots: &[SnapshotId],
+) -> Result<SeenObjects, PortError> {
+    let catalogue = &survey.catalogue;
+    let objects: BTreeSet<ObjectNo> = snapshots
+        .iter()
+        .filter_map(|id| catalogue.get(*id)?.facts())
+        .flat_map(|facts| catalogue.index.objects_of(facts.references))
+        .collect();
+    let mut by_directory: BTreeMap<(String, String), Vec<(ObjectNo, ObjectLocation)>> = BTreeMap::new();
+    for object in objects {
+        let location = catalogue.index.location(object);
+        let directory = (location.bucket().to_owned(), location.directory().to_owned());
+        by_directory
+            .entry(directory)
+            .or_default()
+            .push((object, location));
+    }
+    let looked: Vec<Result<SeenDirectory, PortError>> = stream::iter(by_directory)
+        .map(|((bucket, directory), objects)| see_directory(eyes, bucket, directory, objects))
+        .buffer_unordered(CONCURRENT)
+        .collect()
+        .await;
+    let mut seen = BTreeMap::new();
+    for directory in looked {
+        seen.extend(
+            directory?
+                .into_iter()
+                .map(|(no, location, s)| (no, (location, s))),
+        );
+    }
+    Ok(SeenObjects(seen))
+}
+
+/// What a snapshot has lost, by what was seen.
+pub(crate) async fn put_together<R: Reading + Sync, J: Journal + Sync>(
+    eyes: &Eyes<'_, R, J>,
+    survey: &Survey,
+    id: SnapshotId,
+    state: MetadataState,
+    seen: &SeenObjects,
+    told: &BTreeSet<ObjectLocation>,
+) -> Result<Inspected, PortError> {
+    let (missing, overwritten) = missing_objects(eyes, survey, id, seen, told).await?;
     let directory_use = match &state {
         MetadataState::Hidden { at, .. } => directory_use(eyes, survey, id, *at).await?,
         MetadataState::Stands | MetadataState::Gone => DirectoryUse::Quiet,
     };
     let loss = Loss::of(&survey.catalogue, id, state, missing, directory_use);
-    Ok(Some((id, Inspected { loss, overwritten })))
+    Ok(Inspected { loss, overwritten })
 }
 
 async fn metadata_state<R: Reading + Sync, J: Journal + Sync>(
@@ -87,58 +184,44 @@ async fn missing_objects<R: Reading + Sync, J: Journal + Sync>(
     eyes: &Eyes<'_, R, J>,
     survey: &Survey,
     id: SnapshotId,
+    seen: &SeenObjects,
     told: &BTreeSet<ObjectLocation>,
 ) -> Result<(Vec<MissingObject>, BTreeSet<ObjectLocation>), PortError> {
     let catalogue = &survey.catalogue;
-    let Some(snapshot) = catalogue.get(id) else {
-        return Ok(Default::default());
-    };
-    let Some(facts) = snapshot.facts() else {
-        return Ok(Default::default());
-    };
-    let mut by_directory: BTreeMap<(String, String), Vec<(ObjectNo, ObjectLocation)>> = BTreeMap::new();
-    for object in catalogue.index.objects_of(facts.references) {
-        let location = catalogue.index.location(object);
-        let directory = (location.bucket().to_owned(), location.directory().to_owned());
-        by_directory
-            .entry(directory)
-            .or_default()
-            .push((object, location));
-    }
-    let seen: Vec<Result<SeenObjects, PortError>> = stream::iter(by_directory)
-        .map(|((bucket, directory), objects)| see_directory(eyes, bucket, directory, objects))
-        .buffer_unordered(CONCURRENT)
-        .collect()
-        .await;
     let mut missing = Vec::new();
     let mut overwritten = BTreeSet::new();
-    for directory in seen {
-        for (object, location, seen) in directory? {
-            match seen {
-                Seen::Visible { size } => {
-                    if !catalogue.index.extents(object).iter().all(|e| e.allows(size)) {
-                        overwritten.insert(location);
-                    }
+    let Some((snapshot, facts)) = catalogue.get(id).and_then(|s| Some((s, s.facts()?))) else {
+        return Ok((missing, overwritten));
+    };
+    for object in catalogue.index.objects_of(facts.references) {
+        match seen.get(object) {
+            None => {}
+            Some((location, Seen::Visible(visible))) => {
+                if !catalogue
+                    .index
+                    .extents(object)
+                    .iter()
+                    .all(|e| e.allows(visible.size))
+                {
+                    overwritten.insert(location.clone());
                 }
-                Seen::Missing(history) => {
-                    let cause = eyes.cause_of(&location, &history, false).await?;
-                    let plain = eyes
-                        .mandate
-                        .roots
-                        .find(&location)
-                        .map(|(_, plain)| plain.into_owned());
-                    let exclusive =
-                        snapshot.owns(location.bucket(), plain.as_deref().unwrap_or(location.key()));
-                    let told = told.contains(&location);
-                    missing.push(MissingObject {
-                        object,
-                        location,
-                        exclusive,
-                        history,
-                        cause,
-                        told,
-                    });
-                }
+            }
+            Some((location, Seen::Missing(history))) => {
+                let cause = eyes.cause_of(location, history, false).await?;
+                let plain = eyes
+                    .mandate
+                    .roots
+                    .find(location)
+                    .map(|(_, plain)| plain.into_owned());
+                let exclusive = snapshot.owns(location.bucket(), plain.as_deref().unwrap_or(location.key()));
+                missing.push(MissingObject {
+                    object,
+                    location: location.clone(),
+                    exclusive,
+                    history: history.clone(),
+                    cause,
+                    told: told.contains(location),
+                });
             }
         }
     }
@@ -147,29 +230,34 @@ async fn missing_objects<R: Reading + Sync, J: Journal + Sync>(
 }
 
 /// What was seen of the objects of one directory.
-type SeenObjects = Vec<(ObjectNo, ObjectLocation, Seen)>;
-
-enum Seen {
-    Visible { size: u64 },
-    Missing(KeyHistory),
-}
+type SeenDirectory = Vec<(ObjectNo, ObjectLocation, Seen)>;
 
 async fn see_directory<R: Reading + Sync, J: Journal + Sync>(
     eyes: &Eyes<'_, R, J>,
     bucket: String,
     directory: String,
     objects: Vec<(ObjectNo, ObjectLocation)>,
-) -> Result<SeenObjects, PortError> {
+) -> Result<SeenDirectory, PortError> {
     let mut seen = Vec::with_capacity(objects.len());
     let mut unseen = Vec::new();
     if objects.len() < LIST_FROM {
         unseen = objects;
     } else {
         let listing = eyes.reading.list(&bucket, &directory, true).await?;
-        let sizes: BTreeMap<&str, u64> = listing.objects.iter().map(|o| (o.key.as_str(), o.size)).collect();
         for (object, location) in objects {
-            match sizes.get(location.key()) {
-                Some(size) => seen.push((object, location, Seen::Visible { size: *size })),
+            // A listing is in the order of keys.
+            let place = listing
+                .objects
+                .binary_search_by(|o| o.key.as_str().cmp(location.key()));
+            match place.ok().map(|n| &listing.objects[n]) {
+                Some(o) => {
+                    let visible = VisibleObject {
+                        size: o.size,
+                        written: o.last_modified,
+                        storage_class: o.storage_class.clone(),
+                    };
+                    seen.push((object, location, Seen::Visible(visible)));
+                }
                 None => unseen.push((object, location)),
             }
         }
@@ -203,13 +291,17 @@ async fn see_directory<R: Reading + Sync, J: Journal + Sync>(
     }
     for (object, location) in unseen {
         let history = histories.remove(location.key()).unwrap_or_default();
-        let state = match history
-            .current()
-            .and_then(stayput_core::version::VersionEntry::size)
-        {
-            Some(size) => Seen::Visible { size },
-            None => Seen::Missing(history),
-        };
+        let visible = history.current().and_then(|v| match &v.kind {
+            VersionKind::Data {
+                size, storage_class, ..
+            } => Some(VisibleObject {
+                size: *size,
+                written: v.last_modified,
+                storage_class: storage_class.clone().filter(|c| c != "STANDARD"),
+            }),
+            VersionKind::Marker => None,
+        });
+        let state = visible.map_or(Seen::Missing(history), Seen::Visible);
         seen.push((object, location, state));
     }
     Ok(seen)

@@ -28,3 +28,4 @@ pub mod port;
 mod restore;
 pub mod settings;
 mod survey;
+pub mod sweep;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use stayput_core::cause::Principals;
+use stayput_core::location::ObjectLocation;
 use stayput_core::root::Roots;
 use stayput_core::timestamp::Timestamp;
 use stayput_core::verdict::Policy;
@@ -12,6 +13,8 @@ use stayput_core::verdict::Policy;
 pub struct Mandate {
     /// All roots.
     pub roots: Roots,
+    /// The prefix of the journal and the switches; its key ends in `/` or is empty. `None`: nothing is remembered between processes.
+    pub control: Option<ObjectLocation>,
     /// Whose deletions mean what.
     pub principals: Principals,
     /// Delays and ages of the verdict table.

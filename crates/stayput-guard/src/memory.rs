@@ -30,6 +30,9 @@ use crate::port::{Journal, PortError, PortErrorKind};
 /// A finding is sent again after so long, even if nothing changed.
 const FINDING_AGAIN_AFTER: std::time::Duration = std::time::Duration::from_secs(24 * 3600);
 
+/// Folders of documents that no rule may take: what they say holds for good, or until a person changes it.
+pub(crate) const LASTING: [&str; 5] = ["switch/", "hidden/", "cause/", "claimed/", "left-to-flink/"];
+
 /// The journal, by meaning. Without a control prefix there is none, and what only it would know is unknown.
 #[derive(Clone, Debug)]
 pub struct Memory<J> {
@@ -312,10 +315,7 @@ impl<J: Journal> Memory<J> {
         marker: &VersionId,
         cause: &Cause,
     ) -> Result<(), PortError> {
-        let name = format!(
-            "cause/{}",
-            hash(&[object.bucket(), object.key(), marker.as_str()])
-        );
+        let name = cause_name(object, marker);
         let document = RememberedCause {
             object: object.to_string(),
             marker: marker.clone(),
@@ -330,11 +330,15 @@ impl<J: Journal> Memory<J> {
         object: &ObjectLocation,
         marker: &VersionId,
     ) -> Result<Option<Cause>, PortError> {
-        let name = format!(
-            "cause/{}",
-            hash(&[object.bucket(), object.key(), marker.as_str()])
-        );
+        let name = cause_name(object, marker);
         Ok(self.read::<RememberedCause>(&name).await?.map(|r| r.cause))
+    }
+
+    /// Of which markers a cause is remembered: one listing for all.
+    pub async fn causes(&self) -> Result<RememberedCauses, PortError> {
+        Ok(RememberedCauses(
+            self.names("cause/").await?.into_iter().collect(),
+        ))
     }
 
     /// Remembers that a snapshot was claimed.
@@ -473,6 +477,24 @@ impl<J: Journal> Memory<J> {
         }
         Ok(false)
     }
+}
+
+/// The markers of which a cause is remembered.
+#[derive(Clone, Debug, Default)]
+pub struct RememberedCauses(std::collections::BTreeSet<String>);
+
+impl RememberedCauses {
+    /// Whether one is remembered of this marker.
+    pub fn know(&self, object: &ObjectLocation, marker: &VersionId) -> bool {
+        self.0.contains(&cause_name(object, marker))
+    }
+}
+
+fn cause_name(object: &ObjectLocation, marker: &VersionId) -> String {
+    format!(
+        "cause/{}",
+        hash(&[object.bucket(), object.key(), marker.as_str()])
+    )
 }
 
 fn day(now: Timestamp) -> String {

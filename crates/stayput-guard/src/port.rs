@@ -102,6 +102,8 @@ pub struct ListedObject {
     pub etag: String,
     /// Last-Modified.
     pub last_modified: Timestamp,
+    /// The storage class; `None`: STANDARD.
+    pub storage_class: Option<String>,
 }
 
 /// A whole listing of visible objects: every page was read.

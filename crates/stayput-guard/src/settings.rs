@@ -28,8 +28,6 @@ pub enum Mode {
 pub struct Settings {
     /// Whether the guard copies.
     pub mode: Mode,
-    /// The prefix of the journal and the switches; its key ends in `/` or is empty. `None`: nothing is remembered between processes.
-    pub control: Option<ObjectLocation>,
     /// The queue for messages that wait.
     pub parked_queue: Option<String>,
     /// Our own role's id, if it was given; else it is asked once.
@@ -260,12 +258,12 @@ impl Settings {
         ours.extend(document.stayput.role.clone());
         Ok(Self {
             mode: document.mode,
-            control,
             parked_queue: document.parked_queue,
             role: document.stayput.role,
             copies_per_second: document.budget.copies_per_second,
             mandate: Mandate {
                 roots: Roots::new(roots),
+                control,
                 principals: Principals {
                     flink: document.flink.principals,
                     ours,

@@ -46,6 +46,15 @@ pub(crate) struct Named {
     pub(crate) hidden: HiddenIds,
 }
 
+/// How much of the world a call looks at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Breadth {
+    /// What the call names; everything that is visible if the catalogue is older than allowed.
+    Named,
+    /// Everything, hidden directories and spare checkpoints too.
+    Everything,
+}
+
 /// The catalogue and how fresh it is.
 #[derive(Default)]
 pub(crate) struct Survey {
@@ -63,11 +72,13 @@ impl Survey {
         &mut self,
         eyes: &Eyes<'_, R, J>,
         named: &Named,
+        breadth: Breadth,
     ) {
         self.failed.clear();
-        let stale = self
-            .surveyed_at
-            .is_none_or(|at| eyes.now.since(at) >= eyes.mandate.catalogue_max_age);
+        let stale = breadth == Breadth::Everything
+            || self
+                .surveyed_at
+                .is_none_or(|at| eyes.now.since(at) >= eyes.mandate.catalogue_max_age);
         let mut jobs: BTreeSet<JobDirectory> = named.jobs.keys().cloned().collect();
         let mut savepoints = named.savepoints.clone();
         for directory in std::mem::take(&mut self.failing) {
@@ -76,7 +87,7 @@ impl Survey {
             jobs.insert(directory);
         }
         if stale {
-            let complete = self.discover(eyes, &mut jobs, &mut savepoints).await;
+            let complete = self.discover(eyes, breadth, &mut jobs, &mut savepoints).await;
             jobs.extend(self.job_directories());
             // A full index would only refuse what comes next, and says so there.
             let _ = self.catalogue.index.compact();
@@ -98,7 +109,13 @@ impl Survey {
             .await;
         for (job, listing) in listings {
             match listing {
-                Ok(listing) => self.take_listing(eyes, named, job, &listing).await,
+                Ok(listing) => {
+                    self.take_listing(eyes, named, breadth, job.clone(), &listing)
+                        .await;
+                    if breadth == Breadth::Everything {
+                        self.look_for_hidden(eyes, &job).await;
+                    }
+                }
                 Err(e) => self.fail(job, e.to_string()),
             }
         }
@@ -158,6 +175,7 @@ impl Survey {
         &mut self,
         eyes: &Eyes<'_, R, J>,
         named: &Named,
+        breadth: Breadth,
         job: JobDirectory,
         listing: &Listing,
     ) {
@@ -180,7 +198,7 @@ impl Survey {
             .filter(|(_, at)| self.must_be_read(at, named))
             .cloned()
             .collect();
-        let unfinished = self.read_all(eyes, &unread).await;
+        let unfinished = self.read_all(eyes, &unread, breadth).await;
 
         // Who is gone from the listing, or was said to be deleted: hidden if it mattered, else forgotten.
         let newest_visible = self.newest_visible(&job);
@@ -295,8 +313,13 @@ impl Survey {
         &mut self,
         eyes: &Eyes<'_, R, J>,
         unread: &[(u64, ObjectLocation)],
+        breadth: Breadth,
     ) -> Vec<u64> {
-        let (first, rest) = unread.split_at(unread.len().min(READ_PER_DIRECTORY));
+        let at_once = match breadth {
+            Breadth::Named => READ_PER_DIRECTORY,
+            Breadth::Everything => usize::MAX,
+        };
+        let (first, rest) = unread.split_at(unread.len().min(at_once));
         let mut wanted: Vec<(u64, ObjectLocation)> = first.to_vec();
         if !rest.is_empty() {
             // More are retained than are worth reading: of the others only the newest by time can be a head, or a pinned one.

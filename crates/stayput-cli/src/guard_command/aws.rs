@@ -28,7 +28,7 @@ pub async fn on_aws(
             Err(error) => eprintln!("stayput: {}", Shown(&error.to_string())),
         }
     }
-    let control = settings.control.clone();
+    let control = settings.mandate.control.clone();
     Ok(Ports {
         reading: S3::new(&connection),
         journal: control

@@ -7,7 +7,7 @@ use s3_documents::notification::{Record, parse_body};
 use s3_model::{Call, Fault, Model, ModelBucket, ModelJournal};
 use stayput_core::report::finding::Finding;
 use stayput_guard::batch::{BatchReport, Message};
-use stayput_guard::guard::Guard;
+use stayput_guard::guard::{Acting, Guard, Hand};
 use stayput_guard::memory::{Memory, OrphansManifest, Switch};
 use stayput_guard::port::PortError;
 use stayput_guard::settings::{Mode, Settings};
@@ -48,8 +48,6 @@ pub struct Played {
     pub findings: Vec<(usize, Finding)>,
     /// What the guard asked of S3, with its look.
     pub calls: Vec<(usize, Call)>,
-    /// Looks that are a sweep, which the guard can't do yet: nothing was judged there.
-    pub sweeps_left_out: Vec<usize>,
     /// Reads of bytes that nothing decided may depend on.
     pub reads_in_vain: Vec<String>,
     /// Keys whose last verdict was "later": somebody would look again.
@@ -85,29 +83,29 @@ impl Story {
         for look in &self.looks {
             self.apply(look, &model)?;
             queue.add(look)?;
-            if look.sweep {
-                played.sweeps_left_out.push(look.number);
-                continue;
-            }
             let mut process = match (rehearsal.process, kept.take()) {
                 (Process::Kept, Some(kept)) => kept,
                 _ => AnyGuard::new(&settings, &model, journal(&model)),
             };
-            let mut messages = queue.due(look);
-            if rehearsal.reversed {
+            let mut task = if look.sweep {
+                Task::Sweep
+            } else {
+                Task::Messages(queue.due(look))
+            };
+            if let (Task::Messages(messages), true) = (&mut task, rehearsal.reversed) {
                 messages.reverse();
             }
-            let mut report = process.handle(&messages).await;
+            let mut report = process.meet(&task).await;
             for _ in &rehearsal.faults {
                 if model.has_crashed() {
                     model.revive();
                     process = AnyGuard::new(&settings, &model, journal(&model));
-                    report = process.handle(&messages).await;
+                    report = process.meet(&task).await;
                 }
             }
             queue.answered(&report);
             if rehearsal.twice {
-                queue.answered(&process.handle(&messages).await);
+                queue.answered(&process.meet(&task).await);
             }
             kept = Some(process);
             played
@@ -157,7 +155,7 @@ impl Story {
 
 /// The bucket of the control prefix, and the prefix in it, which ends in `/` or is empty.
 fn control(settings: &Settings, model: &Model) -> Option<(ModelBucket, String)> {
-    let control = settings.control.as_ref()?;
+    let control = settings.mandate.control.as_ref()?;
     let bucket = model
         .bucket(control.bucket())
         .unwrap_or_else(|| model.create_bucket(control.bucket(), Versioning::Never));
@@ -167,7 +165,7 @@ fn control(settings: &Settings, model: &Model) -> Option<(ModelBucket, String)> 
 /// A guard in the mode that the settings ask for.
 enum AnyGuard {
     Observing(Box<Guard<Model, ModelJournal, Model>>),
-    Acting(Box<Guard<Model, ModelJournal, Model, stayput_guard::guard::Acting<Model>>>),
+    Acting(Box<Guard<Model, ModelJournal, Model, Acting<Model>>>),
 }
 
 impl AnyGuard {
@@ -181,24 +179,29 @@ impl AnyGuard {
         }
     }
 
-    /// Handles messages; findings count as sent, since a look prints them.
-    async fn handle(&mut self, messages: &[Message]) -> BatchReport {
-        let (report, sent) = match self {
-            Self::Observing(guard) => {
-                let report = guard.handle(messages).await;
-                let sent = guard.findings_sent(&report.findings).await;
-                (report, sent)
-            }
-            Self::Acting(guard) => {
-                let report = guard.handle(messages).await;
-                let sent = guard.findings_sent(&report.findings).await;
-                (report, sent)
-            }
-        };
-        // What couldn't be written down comes again at the next look, which is what a story with faults wants to see.
-        drop(sent);
-        report
+    /// Meets a look; findings count as sent, since a look prints them.
+    async fn meet(&mut self, task: &Task) -> BatchReport {
+        match self {
+            Self::Observing(guard) => met(guard, task).await,
+            Self::Acting(guard) => met(guard, task).await,
+        }
     }
+}
+
+/// What a look asks for.
+enum Task {
+    Messages(Vec<Message>),
+    Sweep,
+}
+
+async fn met<H: Hand + Sync>(guard: &mut Guard<Model, ModelJournal, Model, H>, task: &Task) -> BatchReport {
+    let report = match task {
+        Task::Messages(messages) => guard.handle(messages).await,
+        Task::Sweep => guard.sweep().await.judged,
+    };
+    // What couldn't be written down comes again at the next look, which is what a story with faults wants to see.
+    drop(guard.findings_sent(&report.findings).await);
+    report
 }
 
 /// All messages so far, and the keys that wait.

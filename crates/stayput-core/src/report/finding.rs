@@ -72,11 +72,19 @@ pub enum FindingCode {
     CopyIntoPlace,
     /// Two checkpoints of one directory claim to be the newest, one by id and one by time.
     IdsRestarted,
+    /// An object that a snapshot names is visible, but in an archive class: Flink can't read it.
+    ArchivedInPlace,
+    /// Nothing lies under a root, visible or hidden.
+    RootEmpty,
+    /// A root is the directory of one job.
+    RootIsJobDirectory,
+    /// A lifecycle rule takes what Stayput remembers under its control prefix.
+    ControlExpires,
 }
 
 impl FindingCode {
     /// All codes, for documentation and tests.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 29] = [
         Self::FlinkDeletedNeeded,
         Self::DeletedNeeded,
         Self::DiscardCutShort,
@@ -102,6 +110,10 @@ impl FindingCode {
         Self::BudgetSpent,
         Self::CopyIntoPlace,
         Self::IdsRestarted,
+        Self::ArchivedInPlace,
+        Self::RootEmpty,
+        Self::RootIsJobDirectory,
+        Self::ControlExpires,
     ];
 
     /// The stable text, as in every JSON document.
@@ -290,6 +302,30 @@ impl FindingCode {
                 Notice,
                 "A job was deployed again in this directory and counts its checkpoints from 1: by id and by time the newest differ.",
                 "Restore from the newest by time, or give every deployment its own job id.",
+            ),
+            Self::ArchivedInPlace => (
+                "archived_in_place",
+                Urgent,
+                "Objects that this snapshot names were moved to an archive class: no job can be restored from here until they are thawed.",
+                "Thaw them with `aws s3api restore-object`, and exclude the checkpoint prefix from the rule's transitions.",
+            ),
+            Self::RootEmpty => (
+                "root_empty",
+                Warning,
+                "Nothing lies under this root, and nothing ever did that the bucket remembers, so Stayput protects nothing here.",
+                "Compare roots.uri with state.checkpoints.dir or state.savepoints.dir in Flink's configuration.",
+            ),
+            Self::RootIsJobDirectory => (
+                "root_is_job_directory",
+                Warning,
+                "This root is the directory of one job: when the job starts anew under another id, nobody watches it.",
+                "Write the prefix above it in roots.uri, as in state.checkpoints.dir.",
+            ),
+            Self::ControlExpires => (
+                "control_expires",
+                Urgent,
+                "A lifecycle rule takes what Stayput remembers: who deleted what, which snapshots are pinned, that it is paused.",
+                "Exclude the control prefix from the rule that is named here.",
             ),
         }
     }

@@ -8,7 +8,7 @@ use crate::report::finding::FindingCode;
 use crate::restoring::{MAX_SINGLE_COPY_BYTES, Source};
 use crate::timestamp::Timestamp;
 use crate::verdict::Told;
-use crate::version::{KeyHistory, VersionEntry, VersionKind};
+use crate::version::{KeyHistory, VersionEntry, VersionKind, is_archive_class};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
@@ -86,7 +86,7 @@ impl Sources<'_> {
             size, storage_class, ..
         } = &candidate.version.kind
         {
-            if storage_class.as_deref().is_some_and(is_archive) {
+            if storage_class.as_deref().is_some_and(is_archive_class) {
                 return Some(SourceProblem::Archived);
             }
             if *size > MAX_SINGLE_COPY_BYTES {
@@ -110,9 +110,4 @@ impl Sources<'_> {
             VersionKind::Marker => None,
         }
     }
-}
-
-/// Storage classes whose bytes can't be read or copied before they are thawed.
-fn is_archive(class: &str) -> bool {
-    matches!(class, "GLACIER" | "DEEP_ARCHIVE")
 }

@@ -46,7 +46,13 @@ pub(super) fn wish(
     let cause = loss.cause_for(&deletion.cause);
     let class = referrer.class;
     if class == Class::Spare {
-        return Wish::Leave(LeaveReason::Spare);
+        // More than twice is a rule that means it, as for the forgotten.
+        let mend = referrer.mendable && look.sources.restored_before() < 2;
+        return if mend {
+            by_rule(look)
+        } else {
+            Wish::Leave(LeaveReason::Spare)
+        };
     }
     if cause.is_flink_or_unknown() && !referrer.naming.counts_against_flink() {
         return Wish::Leave(LeaveReason::NamedByDirectoryOnly);

@@ -54,6 +54,7 @@ struct Case {
     left_to_flink: bool,
     reference_lost: bool,
     named_elsewhere: bool,
+    mendable: bool,
     loss: Loss,
     told: Told,
     visible: Option<bool>,
@@ -81,6 +82,7 @@ fn shared(cause: Cause, class: Class) -> Case {
         left_to_flink: false,
         reference_lost: false,
         named_elsewhere: false,
+        mendable: false,
         loss,
         told: Told {
             deleted: true,
@@ -166,6 +168,7 @@ impl Case {
             left_to_flink: self.left_to_flink,
             reference_lost: self.reference_lost,
             named_elsewhere: self.named_elsewhere,
+            mendable: self.mendable,
         };
         self.judged(&Evidence::Referenced(vec![referrer]))
     }
@@ -301,6 +304,7 @@ fn the_strongest_wish_of_several_referrers_wins() {
         left_to_flink: false,
         reference_lost: false,
         named_elsewhere: false,
+        mendable: false,
     };
     let [spare, running, claimed] = [spare, running, claimed].map(|c| &*Box::leak(Box::new(c)));
     let all = vec![

@@ -82,7 +82,7 @@ where
             Moment::Of(deletion.at),
             self.eyes.mandate.policy.dormant_after,
         );
-        if snapshot.hidden.is_none() && class == Class::Spare {
+        if snapshot.hidden.is_none() && class == Class::Spare && !self.mendable.contains(metadata) {
             return Ok(());
         }
         if let Some((_, inspected)) = inspect(&self.eyes, self.survey, metadata, &self.told).await? {
@@ -119,6 +119,7 @@ where
             MetadataState::Hidden { at, .. } => Some(*at),
             MetadataState::Stands | MetadataState::Gone => None,
         };
+        let mendable = self.mendable.contains(&metadata) && loss.is_mendable(&self.survey.catalogue);
         let reference_lost = hidden && loss.irrecoverable(&self.survey.catalogue).next().is_some();
         let mut facts = ReferrerFacts {
             metadata,
@@ -131,6 +132,7 @@ where
             left_to_flink: false,
             reference_lost,
             visible: !hidden,
+            mendable,
         };
         if class == Class::Spare {
             return Ok(Some(facts));
@@ -208,7 +210,7 @@ where
         }
         // Of a directory that couldn't be read whole nobody knows the heads: what its snapshots need is no answer yet.
         let known = |f: &&ReferrerFacts| !self.survey.is_failing(&identity_of(&f.metadata).1);
-        let needed = facts.iter().filter(known).any(|f| f.class != Class::Spare);
+        let needed = (facts.iter().filter(known)).any(|f| f.class != Class::Spare || f.mendable);
         if !needed {
             let mut why: Vec<Why> = self
                 .survey
@@ -252,6 +254,7 @@ where
                 left_to_flink: f.left_to_flink,
                 reference_lost: f.reference_lost,
                 named_elsewhere: others_need_it,
+                mendable: f.mendable,
             }
         });
         Evidence::Referenced(referrers.collect())
@@ -270,4 +273,5 @@ pub(super) struct ReferrerFacts {
     left_to_flink: bool,
     reference_lost: bool,
     visible: bool,
+    mendable: bool,
 }

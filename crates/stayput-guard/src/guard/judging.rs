@@ -41,6 +41,8 @@ pub(super) struct Bench<'g, R, J, H> {
     /// Why nobody knows what persons switched; then nothing is restored.
     pub(super) switches_unread: Option<String>,
     pub(super) untouched: Loss,
+    /// Spares that a sweep found broken by rules alone; none at events, which leave spares be.
+    pub(super) mendable: BTreeSet<ObjectLocation>,
 }
 
 /// A verdict with what carrying it out and telling people needs.
@@ -83,7 +85,14 @@ where
             outside: 0,
             switches_unread,
             untouched: Loss::none(),
+            mendable: BTreeSet::new(),
         }
+    }
+
+    /// For a sweep, which makes these spares whole.
+    pub(super) fn mending(mut self, spares: BTreeSet<ObjectLocation>) -> Self {
+        self.mendable = spares;
+        self
     }
 
     /// One verdict per object under a root, or that a snapshot names.
@@ -217,9 +226,13 @@ where
                 None,
             );
         }
+        let mendable = referrals.iter().any(|r| {
+            let snapshot = self.survey.catalogue.get(r.snapshot);
+            snapshot.is_some_and(|s| self.mendable.contains(&s.metadata))
+        });
         match leave_without_a_look(&classes, &cause) {
-            Some(reason) => left(reason, Basis::Referenced, class),
-            None => Triage::Look,
+            Some(reason) if !mendable => left(reason, Basis::Referenced, class),
+            Some(_) | None => Triage::Look,
         }
     }
 

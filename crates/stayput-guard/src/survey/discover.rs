@@ -9,8 +9,8 @@ use stayput_core::location::ObjectLocation;
 use stayput_core::root::RootKind;
 use stayput_core::snapshot::JobDirectory;
 
-use super::{CONCURRENT, Eyes, Survey};
-use crate::port::{Journal, Reading};
+use super::{Breadth, CONCURRENT, Eyes, Survey};
+use crate::port::{Journal, PortError, Reading, VersionsOf};
 
 /// Roots are descended so deep for job directories.
 const DEPTH: usize = 4;
@@ -20,6 +20,7 @@ impl Survey {
     pub(super) async fn discover<R: Reading + Sync, J: Journal + Sync>(
         &mut self,
         eyes: &Eyes<'_, R, J>,
+        breadth: Breadth,
         jobs: &mut BTreeSet<JobDirectory>,
         savepoints: &mut BTreeSet<ObjectLocation>,
     ) -> bool {
@@ -42,7 +43,7 @@ impl Survey {
         for depth in 0..=DEPTH {
             let listings: Vec<_> = stream::iter(std::mem::take(&mut level))
                 .map(|(bucket, prefix)| async move {
-                    let listing = eyes.reading.list(&bucket, &prefix, true).await;
+                    let listing = see_level(eyes, breadth, &bucket, &prefix).await;
                     (bucket, prefix, listing)
                 })
                 .buffer_unordered(CONCURRENT)
@@ -57,14 +58,10 @@ impl Survey {
                         continue;
                     }
                 };
-                if listing
-                    .objects
-                    .iter()
-                    .any(|o| o.key == format!("{prefix}{METADATA_FILE}"))
-                {
+                if listing.holds_metadata {
                     savepoints.insert(ObjectLocation::new(&*bucket, &*prefix));
                 }
-                for child in listing.prefixes {
+                for child in listing.directories {
                     if other_roots.iter().any(|(b, p)| *b == bucket && *p == child) {
                         continue;
                     }
@@ -87,5 +84,45 @@ impl Survey {
             }
         }
         complete
+    }
+}
+
+/// One level of a root.
+struct Level {
+    /// Prefixes of directories, full and ending in `/`.
+    directories: Vec<String>,
+    holds_metadata: bool,
+}
+
+/// What lies directly below a prefix; for a sweep also what is hidden there.
+async fn see_level<R: Reading + Sync, J: Journal + Sync>(
+    eyes: &Eyes<'_, R, J>,
+    breadth: Breadth,
+    bucket: &str,
+    prefix: &str,
+) -> Result<Level, PortError> {
+    let metadata = format!("{prefix}{METADATA_FILE}");
+    match breadth {
+        Breadth::Named => {
+            let listing = eyes.reading.list(bucket, prefix, true).await?;
+            Ok(Level {
+                holds_metadata: listing.objects.iter().any(|o| o.key == metadata),
+                directories: listing.prefixes,
+            })
+        }
+        Breadth::Everything => {
+            let of = VersionsOf {
+                bucket,
+                prefix,
+                by_directory: true,
+                after_key: None,
+                pages: None,
+            };
+            let listing = eyes.reading.versions(of).await?;
+            Ok(Level {
+                holds_metadata: listing.entries.iter().any(|e| e.key == metadata),
+                directories: listing.prefixes,
+            })
+        }
     }
 }

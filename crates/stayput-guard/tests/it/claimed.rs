@@ -208,6 +208,7 @@ async fn play(cases: &[&Case]) -> (usize, Vec<String>) {
     for after in [10, 400, 3_700] {
         model.set_now(deleted_at.plus(Duration::from_secs(after)));
         let mandate = Mandate {
+            control: None,
             roots: Roots::new(vec![
                 Root::new(&root.to_string(), RootKind::Checkpoints, None).expect("a root"),
             ]),

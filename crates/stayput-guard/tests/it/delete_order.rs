@@ -156,6 +156,7 @@ fn checkpoint_id(metadata_key: &str) -> u64 {
 
 fn mandate(flink: bool) -> Mandate {
     Mandate {
+        control: None,
         roots: Roots::new(vec![
             Root::new(&format!("s3://{BUCKET}/cp/"), RootKind::Checkpoints, None).expect("a root"),
         ]),

@@ -102,6 +102,7 @@ pub(crate) fn at(text: &str) -> Timestamp {
 pub(crate) fn mandate() -> Mandate {
     let root = Root::new(&format!("s3://{BUCKET}/{ROOT}"), RootKind::Checkpoints, None).expect("a root");
     Mandate {
+        control: None,
         roots: Roots::new(vec![root]),
         principals: Principals {
             flink: vec!["AROAFLINK".to_owned()],

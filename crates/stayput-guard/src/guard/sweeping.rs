@@ -1,0 +1,374 @@
+//! The sweep: everything that snapshots need is looked at, so that what lost messages hid is found.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use stayput_core::catalogue::SnapshotId;
+use stayput_core::loss::{MetadataState, MissingObject};
+use stayput_core::report::finding::FindingCode;
+use stayput_core::snapshot::{HiddenBy, JobDirectory};
+use stayput_core::verdict::{Basis, Told};
+use stayput_core::version::KeyHistory;
+
+use super::judging::{Bench, Judged};
+use super::{
+    BatchReport, Breadth, Cause, Class, Clock, Eyes, Guard, Hand, Journal, Named, Notice, ObjectLocation,
+    Outcome, PortError, Prepared, Reading, RootKind, Survey, Timestamp, Verdict,
+};
+use crate::inspect::{Inspected, Seen, SeenObjects, look_at_metadata, put_together, see_objects};
+use crate::port::VersionsOf;
+use crate::sweep::{SweepReport, SweepSummary};
+
+mod roots;
+
+impl<R, J, C, H> Guard<R, J, C, H>
+where
+    R: Reading + Sync,
+    J: Journal + Sync,
+    C: Clock,
+    H: Hand + Sync,
+{
+    /// Looks at everything that snapshots need, and judges what is missing by the same table as deletions that messages tell of.
+    ///
+    /// Only markers count that are younger than `protect_since` and older than the settle delay. A spare checkpoint that lifecycle
+    /// rules alone broke is made whole. Nothing here fails as a whole: what couldn't be read is in [`SweepReport::unread`].
+    pub async fn sweep(&mut self) -> SweepReport {
+        let now = self.clock.now();
+        let buckets = self.watched();
+        let Prepared {
+            switches,
+            switches_unread,
+            mut failed,
+            rules,
+            versioning,
+        } = self.prepare(&buckets, now).await;
+        let Self {
+            reading,
+            memory,
+            mandate,
+            survey,
+            told,
+            hand,
+            ..
+        } = self;
+        let eyes = Eyes {
+            reading: &*reading,
+            memory: &*memory,
+            mandate: &*mandate,
+            told: &*told,
+            switches: &switches,
+            rules: &rules,
+            now,
+        };
+        let mut named = Named::default();
+        match eyes.memory.hidden().await {
+            Ok(hidden) => named.hidden = hidden,
+            Err(e) => failed.push(e.to_string()),
+        }
+        survey.refresh(&eyes, &named, Breadth::Everything).await;
+        survey.failed.extend(failed);
+
+        let mut look = Look::default();
+        look.at_snapshots(&eyes, survey).await;
+        look.at_ha_stores(&eyes).await;
+        let about_settings = roots::findings(&eyes, &mut look.unread, &mut look.unknown).await;
+
+        let notices: Vec<Notice> = look.notices.into_values().collect();
+        let mut bench = Bench::new(eyes, survey, hand, versioning, switches_unread).mending(look.mendable);
+        let mut judged = bench.judge_all(&notices).await;
+        judged.extend(look.reports.into_values());
+        let mut unread = std::mem::take(&mut look.unread);
+        unread.extend(bench.survey.failed.iter().cloned());
+        unread.sort();
+        unread.dedup();
+        let mut report = BatchReport::default();
+        bench.close(&notices, judged, &[], &mut report).await;
+        for finding in about_settings {
+            if self.memory.is_news(&finding, now).await.unwrap_or(true) {
+                report.findings.push(finding);
+            }
+        }
+        look.summary.told_before = drop_what_was_told(&mut report);
+        SweepReport {
+            judged: report,
+            seen: look.summary,
+            unread,
+            unknown: look.unknown,
+        }
+    }
+}
+
+/// Takes out verdicts that only say what people were told before. Returns how many.
+fn drop_what_was_told(report: &mut BatchReport) -> u64 {
+    let news: BTreeSet<(FindingCode, String)> = report
+        .findings
+        .iter()
+        .map(|f| (f.code, f.about.clone()))
+        .collect();
+    let before = report.verdicts.len();
+    report.verdicts.retain(|acted| match &acted.verdict.outcome {
+        Outcome::Report(code) | Outcome::Lost(code) => {
+            let about = acted
+                .verdict
+                .decided_by
+                .as_ref()
+                .unwrap_or(&acted.verdict.location);
+            news.contains(&(*code, about.to_string()))
+        }
+        Outcome::Leave(_) | Outcome::Restore(_) | Outcome::Later { .. } => true,
+    });
+    let dropped = (before - report.verdicts.len()) as u64;
+    dropped
+}
+
+/// What a sweep has seen so far.
+#[derive(Default)]
+struct Look {
+    /// What is to be judged, by object.
+    notices: BTreeMap<ObjectLocation, Notice>,
+    /// What is told without any deletion.
+    reports: BTreeMap<ObjectLocation, Judged>,
+    mendable: BTreeSet<ObjectLocation>,
+    summary: SweepSummary,
+    unread: Vec<String>,
+    unknown: Vec<String>,
+}
+
+/// Whether a sweep acts on a marker.
+enum Marker {
+    Acts,
+    Young,
+    BeforeProtection,
+}
+
+fn marker_of<R, J>(eyes: &Eyes<'_, R, J>, history: &KeyHistory) -> Marker {
+    let Some(hidden) = history.hidden() else {
+        // Never there, or purged with its marker: that has no time.
+        return Marker::Acts;
+    };
+    at_time(eyes, hidden.above_data.last_modified)
+}
+
+fn at_time<R, J>(eyes: &Eyes<'_, R, J>, marker: Timestamp) -> Marker {
+    if !eyes.mandate.counts(marker) {
+        Marker::BeforeProtection
+    } else if eyes.now.since(marker) < eyes.mandate.policy.settle {
+        Marker::Young
+    } else {
+        Marker::Acts
+    }
+}
+
+impl Look {
+    /// Every snapshot, job directory by job directory, so that no more than one job's objects are held at a time.
+    async fn at_snapshots<R: Reading + Sync, J: Journal + Sync>(
+        &mut self,
+        eyes: &Eyes<'_, R, J>,
+        survey: &mut Survey,
+    ) {
+        let mut jobs: BTreeMap<JobDirectory, Vec<ObjectLocation>> = BTreeMap::new();
+        for (_, s) in survey.catalogue.iter() {
+            if s.facts().is_none() {
+                self.summary.unreadable += 1;
+                continue;
+            }
+            jobs.entry(s.job.clone()).or_default().push(s.metadata.clone());
+        }
+        for (job, snapshots) in jobs {
+            if let Err(e) = self.at_job(eyes, survey, &snapshots).await {
+                self.unread.push(format!("{job}: {e}"));
+            }
+        }
+    }
+
+    async fn at_job<R: Reading + Sync, J: Journal + Sync>(
+        &mut self,
+        eyes: &Eyes<'_, R, J>,
+        survey: &mut Survey,
+        snapshots: &[ObjectLocation],
+    ) -> Result<(), PortError> {
+        let mut states = Vec::with_capacity(snapshots.len());
+        for metadata in snapshots {
+            states.extend(look_at_metadata(eyes, survey, metadata).await?);
+        }
+        let ids: Vec<SnapshotId> = states.iter().map(|(id, _)| *id).collect();
+        let seen = see_objects(eyes, survey, &ids).await?;
+        self.summary.objects += seen.len() as u64;
+        for (id, state) in states {
+            let inspected = put_together(eyes, survey, id, state, &seen, &BTreeSet::new()).await?;
+            self.take(eyes, survey, id, &inspected, &seen);
+        }
+        Ok(())
+    }
+
+    fn take<R, J>(
+        &mut self,
+        eyes: &Eyes<'_, R, J>,
+        survey: &Survey,
+        id: SnapshotId,
+        inspected: &Inspected,
+        seen: &SeenObjects,
+    ) {
+        let catalogue = &survey.catalogue;
+        let Some(snapshot) = catalogue.get(id) else { return };
+        let (loss, metadata) = (&inspected.loss, &snapshot.metadata);
+        let class = catalogue.class(id, loss.moment(eyes.now), eyes.mandate.policy.dormant_after);
+        let stands = loss.metadata == MetadataState::Stands;
+        let healthy = stands && loss.missing.is_empty() && inspected.overwritten.is_empty();
+        let count = if healthy {
+            &mut self.summary.whole
+        } else {
+            &mut self.summary.incomplete
+        };
+        *count.entry(class.word()).or_default() += 1;
+        if class == Class::Spare {
+            let acts = |m: &MissingObject| matches!(marker_of(eyes, &m.history), Marker::Acts);
+            if loss.is_mendable(catalogue) && loss.missing.iter().all(acts) {
+                self.mendable.insert(metadata.clone());
+            } else {
+                for m in &loss.missing {
+                    *(self.summary.missed_by_spares.entry(m.cause.word())).or_default() += 1;
+                }
+                return;
+            }
+        }
+        if let Some(hidden) = &snapshot.hidden {
+            self.notice_metadata(eyes, metadata, hidden);
+        }
+        for m in &loss.missing {
+            match marker_of(eyes, &m.history) {
+                Marker::Acts => self.notice(
+                    &m.location,
+                    m.history.hidden().map(|h| h.above_data.last_modified),
+                ),
+                Marker::Young => self.summary.young += 1,
+                Marker::BeforeProtection => {
+                    *(self.summary.before_protection.entry(m.cause.word())).or_default() += 1;
+                }
+            }
+        }
+        if class == Class::Spare || !stands {
+            return;
+        }
+        for object in &inspected.overwritten {
+            self.report(FindingCode::Overwritten, object, metadata, class);
+        }
+        if class >= Class::Resting {
+            for (location, archived) in archived(catalogue, id, seen) {
+                if !inspected.overwritten.contains(location) && archived {
+                    self.report(FindingCode::ArchivedInPlace, location, metadata, class);
+                }
+            }
+        }
+    }
+
+    fn notice_metadata<R, J>(&mut self, eyes: &Eyes<'_, R, J>, metadata: &ObjectLocation, hidden: &HiddenBy) {
+        match at_time(eyes, hidden.at) {
+            Marker::Acts => self.notice(metadata, Some(hidden.at)),
+            Marker::Young => self.summary.young += 1,
+            Marker::BeforeProtection => {
+                *(self.summary.before_protection.entry(hidden.cause.word())).or_default() += 1;
+            }
+        }
+    }
+
+    /// As if a message without an author had told of it: who did it is read from the journal and the rules.
+    fn notice(&mut self, location: &ObjectLocation, at: Option<Timestamp>) {
+        self.notices.entry(location.clone()).or_insert_with(|| Notice {
+            location: location.clone(),
+            told: Told {
+                deleted: true,
+                purged: false,
+            },
+            cause: Cause::Unknown,
+            cause_without_marker: Cause::Unknown,
+            at,
+            messages: BTreeSet::new(),
+        });
+    }
+
+    /// A finding about an object that nobody deleted; the strongest snapshot that names it is told.
+    fn report(
+        &mut self,
+        code: FindingCode,
+        location: &ObjectLocation,
+        metadata: &ObjectLocation,
+        class: Class,
+    ) {
+        let known = self.reports.get(location).and_then(|j| j.verdict.class);
+        if known >= Some(class) {
+            return;
+        }
+        let verdict = Verdict {
+            location: location.clone(),
+            outcome: Outcome::Report(code),
+            findings: Vec::new(),
+            basis: Basis::Referenced,
+            class: Some(class),
+            cause: Cause::Unknown,
+            decided_by: Some(metadata.clone()),
+        };
+        let judged = Judged {
+            verdict,
+            history: None,
+            deadline: None,
+        };
+        self.reports.insert(location.clone(), judged);
+    }
+
+    /// Objects of HA stores that a rule hid, or somebody of whom the journal knows; Flink deletes one at every checkpoint.
+    async fn at_ha_stores<R: Reading + Sync, J: Journal + Sync>(&mut self, eyes: &Eyes<'_, R, J>) {
+        let remembered = match eyes.memory.causes().await {
+            Ok(remembered) => remembered,
+            Err(e) => return self.unread.push(e.to_string()),
+        };
+        for root in eyes.mandate.roots.iter().filter(|r| r.kind == RootKind::Ha) {
+            let prefix = root.metadata_prefix();
+            let of = VersionsOf {
+                bucket: root.bucket(),
+                prefix: &prefix,
+                by_directory: false,
+                after_key: None,
+                pages: None,
+            };
+            let rows = match eyes.reading.versions(of).await {
+                Ok(listing) => listing.entries,
+                Err(e) => {
+                    self.unread.push(e.to_string());
+                    continue;
+                }
+            };
+            for of_key in rows.chunk_by(|a, b| a.key == b.key) {
+                let history = KeyHistory::new(of_key.to_vec());
+                let location = ObjectLocation::new(root.bucket(), &*of_key[0].key);
+                let Some(hidden) = history.hidden().filter(|_| !location.is_directory_marker()) else {
+                    continue;
+                };
+                if !matches!(marker_of(eyes, &history), Marker::Acts) {
+                    continue;
+                }
+                let ask_journal = remembered.know(&location, &hidden.above_data.id);
+                match eyes.cause_of(&location, &history, ask_journal).await {
+                    Ok(cause) if cause.is_flink_or_unknown() => {}
+                    Ok(_) => self.notice(&location, Some(hidden.above_data.last_modified)),
+                    Err(e) => self.unread.push(e.to_string()),
+                }
+            }
+        }
+    }
+}
+
+/// The visible objects that a snapshot names, and whether Flink can't read them since they lie in an archive class.
+fn archived<'s>(
+    catalogue: &'s stayput_core::catalogue::Catalogue,
+    id: SnapshotId,
+    seen: &'s SeenObjects,
+) -> impl Iterator<Item = (&'s ObjectLocation, bool)> {
+    let references = catalogue.get(id).and_then(|s| s.facts()).map(|f| f.references);
+    references
+        .into_iter()
+        .flat_map(|r| catalogue.index.objects_of(r))
+        .filter_map(|object| match seen.get(object) {
+            Some((location, Seen::Visible(visible))) => Some((location, visible.is_archived())),
+            Some((_, Seen::Missing(_))) | None => None,
+        })
+}

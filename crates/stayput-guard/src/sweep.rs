@@ -1,0 +1,41 @@
+//! What a sweep saw and did.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::batch::BatchReport;
+
+/// What came of a sweep: it looks at everything that snapshots need, whoever told of it or not.
+#[derive(Clone, Debug, Default)]
+pub struct SweepReport {
+    /// Verdicts on what is missing, overwritten or archived, what was done about it, and the findings. No messages, no answers.
+    pub judged: BatchReport,
+    /// In numbers, what was looked at.
+    pub seen: SweepSummary,
+    /// What couldn't be read just now: the sweep isn't complete, and the next one may be.
+    pub unread: Vec<String>,
+    /// What nobody can find out with the permissions at hand.
+    pub unknown: Vec<String>,
+}
+
+/// What a sweep looked at, in numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SweepSummary {
+    /// Snapshots of which nothing is missing, by class.
+    pub whole: BTreeMap<&'static str, u64>,
+    /// Snapshots of which something is missing, by class. Spares with missing files are normal: Flink deletes `_metadata` last.
+    pub incomplete: BTreeMap<&'static str, u64>,
+    /// Snapshots that can't be read.
+    pub unreadable: u64,
+    /// Objects that snapshots name, counted once in each job directory.
+    pub objects: u64,
+    /// Missing objects whose markers are younger than the settle delay: left to their messages, or to the next sweep.
+    pub young: u64,
+    /// Needed objects that were hidden before `protect_since`, by who did it: history, which isn't touched.
+    pub before_protection: BTreeMap<&'static str, u64>,
+    /// Objects that only spares miss, by who deleted them: left.
+    pub missed_by_spares: BTreeMap<&'static str, u64>,
+    /// Verdicts that people were told of before and that haven't changed.
+    pub told_before: u64,
+}
