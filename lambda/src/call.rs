@@ -6,6 +6,8 @@
 //! | waits for quiet or for a look | fails, so that it comes again | done: the sweep takes it |
 //! | couldn't be read just now | fails | error: Lambda calls again |
 //! | malformed | fails, and ends in the dead-letter queue | error |
+//!
+//! A scheduled call is the sweep: done, or an error if something couldn't be read just now, so that Lambda calls again.
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -16,6 +18,7 @@ use serde::Serialize;
 use serde_json::Value;
 use stayput_core::verdict::LaterReason;
 use stayput_guard::batch::{Answer, BatchReport, Message, Summary};
+use stayput_guard::sweep::{SweepReport, SweepSummary};
 
 use crate::answer::{CallError, ErrorKind, batch};
 use crate::log::TARGET;
@@ -53,6 +56,9 @@ struct CallSummary {
     left_to_sweep: usize,
     /// Messages or records at which Stayput itself failed.
     panicked: usize,
+    /// What a sweep looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sweep: Option<SweepSummary>,
     /// The guard's own numbers.
     #[serde(flatten)]
     guard: Summary,
@@ -74,10 +80,7 @@ impl<J: Judge, M: Fn() -> J> Function<J, M> {
                     what,
                 })
             }
-            Ok(Delivery::Scheduled) => {
-                tracing::info!(target: TARGET, request, "a scheduled call: there is no sweep in this release, nothing was done");
-                Ok(Value::Null)
-            }
+            Ok(Delivery::Scheduled) => self.sweep(request).await,
             Ok(Delivery::Direct(records)) => self.direct(records, request).await,
             Ok(Delivery::Queue(messages)) => Ok(self.queue(messages, request).await),
         }
@@ -187,6 +190,47 @@ impl<J: Judge, M: Fn() -> J> Function<J, M> {
         })
     }
 
+    /// Looks at everything. What can be done is done; an error says that the sweep isn't complete.
+    async fn sweep(&mut self, request: &str) -> Result<Value, CallError> {
+        let report = match AssertUnwindSafe(self.judge.sweep()).catch_unwind().await {
+            Ok(report) => report,
+            Err(panic) => {
+                let what = self.start_anew("in the sweep", panic.as_ref());
+                tracing::error!(target: TARGET, request, "{what}");
+                return Err(CallError {
+                    kind: ErrorKind::Panicked,
+                    what,
+                });
+            }
+        };
+        let SweepReport {
+            judged,
+            seen,
+            unread,
+            unknown,
+        } = report;
+        let mut summary = CallSummary {
+            way: "scheduled",
+            sweep: Some(seen),
+            ..CallSummary::default()
+        };
+        self.take(judged, 0, &mut summary, request).await;
+        for what in &unknown {
+            tracing::warn!(target: TARGET, request, "the sweep can't know: {what}");
+        }
+        for what in &unread {
+            tracing::warn!(target: TARGET, request, "the sweep couldn't read just now: {what}");
+        }
+        summarize(&summary, request);
+        if unread.is_empty() {
+            return Ok(Value::Null);
+        }
+        Err(CallError {
+            kind: ErrorKind::Transient,
+            what: format!("the sweep isn't complete: {}", unread.join("; ")),
+        })
+    }
+
     /// The fate of each message, in their order.
     async fn judge(&mut self, messages: &[Message], summary: &mut CallSummary, request: &str) -> Vec<Fate> {
         summary.deletions = messages
@@ -232,13 +276,16 @@ impl<J: Judge, M: Fn() -> J> Function<J, M> {
 
     async fn attempt(&mut self, messages: &[Message]) -> Result<BatchReport, String> {
         let answer = AssertUnwindSafe(self.judge.handle(messages)).catch_unwind().await;
-        answer.map_err(|panic| {
-            self.judge = (self.make)();
-            format!(
-                "Stayput itself failed at this message, which is a defect: {}. A retry meets it again",
-                text_of(panic.as_ref())
-            )
-        })
+        answer.map_err(|panic| self.start_anew("at this message", panic.as_ref()))
+    }
+
+    /// After a panic, which may have left the judge in pieces.
+    fn start_anew(&mut self, place: &str, panic: &(dyn Any + Send)) -> String {
+        self.judge = (self.make)();
+        format!(
+            "Stayput itself failed {place}, which is a defect: {}. A retry meets it again",
+            text_of(panic)
+        )
     }
 
     async fn take(

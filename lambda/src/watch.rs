@@ -10,10 +10,12 @@ use stayput_guard::batch::{BatchReport, Message};
 use stayput_guard::guard::{Acting, Guard, Observing};
 use stayput_guard::port::PortError;
 use stayput_guard::settings::{Mode, Settings};
+use stayput_guard::sweep::SweepReport;
 
 /// What a call asks for. The Lambda's own tests answer it in other ways.
 pub(crate) trait Judge {
     async fn handle(&mut self, messages: &[Message]) -> BatchReport;
+    async fn sweep(&mut self) -> SweepReport;
     async fn findings_sent(&self, findings: &[Finding]) -> Result<(), PortError>;
 }
 
@@ -56,6 +58,13 @@ impl Judge for Watch {
         match self {
             Self::Observing(guard) => guard.handle(messages).await,
             Self::Acting(guard) => guard.handle(messages).await,
+        }
+    }
+
+    async fn sweep(&mut self) -> SweepReport {
+        match self {
+            Self::Observing(guard) => guard.sweep().await,
+            Self::Acting(guard) => guard.sweep().await,
         }
     }
 

@@ -1,27 +1,24 @@
-//! `stayput guard --events FILE`: judges deletions as the Lambda does, from messages that somebody kept.
+//! `stayput guard --events FILE` judges deletions as the Lambda does, from messages that somebody kept; `stayput sweep` looks at
+//! everything that snapshots need.
 
-use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use s3_documents::DocumentError;
 use s3_documents::notification::parse_body;
-use serde::Serialize;
-use stayput_core::report::finding::Finding;
-use stayput_core::report::verdict::{Done, VerdictDocument};
-use stayput_core::verdict::{Basis, Outcome};
-use stayput_guard::batch::{Acted, BatchReport, Message, Summary};
-use stayput_guard::guard::Guard;
+use stayput_guard::batch::Message;
+use stayput_guard::guard::{Guard, Hand};
 use stayput_guard::port::{Clock, CopyIfAbsent, Journal, Reading};
 use stayput_guard::settings::Settings;
 
 use crate::exit::Exit;
-use crate::quantity::Count;
-use crate::terminal::{Shown, ShownJson};
+use crate::terminal::Shown;
+use print::Told;
 
 mod aws;
 mod onlooker;
+mod print;
 
 pub use aws::on_aws;
 pub use onlooker::Onlooker;
@@ -38,6 +35,21 @@ pub struct Arguments {
     /// Messages, one body of an SQS message in each line; - for standard input
     #[arg(long, value_name = "FILE")]
     events: PathBuf,
+    #[command(flatten)]
+    how: How,
+}
+
+/// What `sweep` is given.
+#[derive(Args, Debug)]
+#[command(after_help = HELP)]
+pub struct SweepArguments {
+    #[command(flatten)]
+    how: How,
+}
+
+/// What both are given.
+#[derive(Args, Debug)]
+struct How {
     /// The settings: the same document as the Lambda's, TOML or JSON
     #[arg(long, value_name = "FILE", default_value = "stayput.toml")]
     config: PathBuf,
@@ -119,13 +131,22 @@ impl Events {
     }
 }
 
-/// What was read for a call: settings, messages, and how to answer.
+/// What is to be done.
+#[derive(Debug)]
+pub enum Task {
+    /// Judge what these messages tell of.
+    Events(Events),
+    /// Look at everything that snapshots need.
+    Sweep,
+}
+
+/// What was read for a call: settings, what to do, and how to answer.
 #[derive(Debug)]
 pub struct Prepared {
     /// The settings.
     pub settings: Settings,
-    /// The messages.
-    pub events: Events,
+    /// What to do.
+    pub task: Task,
     /// How far to go.
     pub reach: Reach,
     /// The form of the answer.
@@ -160,32 +181,48 @@ pub enum PrepareError {
 /// # Errors
 /// A file can't be read, or the settings make no sense. Nothing was done.
 pub fn prepare(arguments: &Arguments) -> Result<Prepared, PrepareError> {
-    let file = |path: &Path, config: bool| {
-        let read = if path.as_os_str() == "-" && !config {
-            let mut bytes = Vec::new();
-            io::Read::read_to_end(&mut io::stdin().lock(), &mut bytes).map(|_| bytes)
-        } else {
-            std::fs::read(path)
-        };
-        read.map_err(|source| PrepareError::File {
-            name: path.display().to_string(),
-            source,
-            config,
-        })
+    let prepared = read_settings(&arguments.how)?;
+    let path = &arguments.events;
+    let read = if path.as_os_str() == "-" {
+        let mut bytes = Vec::new();
+        io::Read::read_to_end(&mut io::stdin().lock(), &mut bytes).map(|_| bytes)
+    } else {
+        std::fs::read(path)
     };
-    let name = arguments.config.display().to_string();
-    let text = String::from_utf8_lossy(&file(&arguments.config, true)?).into_owned();
-    let settings = Settings::parse(&text).map_err(|source| PrepareError::Settings { name, source })?;
+    let text = read.map_err(|source| cant_read(path, source, false))?;
+    Ok(Prepared {
+        task: Task::Events(Events::read(&text)),
+        ..prepared
+    })
+}
+
+/// Reads settings.
+///
+/// # Errors
+/// The file can't be read, or the settings make no sense. Nothing was done.
+pub fn prepare_sweep(arguments: &SweepArguments) -> Result<Prepared, PrepareError> {
+    read_settings(&arguments.how)
+}
+
+fn read_settings(how: &How) -> Result<Prepared, PrepareError> {
+    let bytes = std::fs::read(&how.config).map_err(|source| cant_read(&how.config, source, true))?;
+    let name = how.config.display().to_string();
+    let settings = Settings::parse(&String::from_utf8_lossy(&bytes))
+        .map_err(|source| PrepareError::Settings { name, source })?;
     Ok(Prepared {
         settings,
-        events: Events::read(&file(&arguments.events, false)?),
-        reach: if arguments.apply {
-            Reach::Apply
-        } else {
-            Reach::Observe
-        },
-        output: arguments.output,
+        task: Task::Sweep,
+        reach: if how.apply { Reach::Apply } else { Reach::Observe },
+        output: how.output,
     })
+}
+
+fn cant_read(path: &Path, source: io::Error, config: bool) -> PrepareError {
+    PrepareError::File {
+        name: path.display().to_string(),
+        source,
+        config,
+    }
 }
 
 /// Judges, acts if it may, and prints. Findings count as told once they are printed, but only if the guard may write.
@@ -210,155 +247,46 @@ where
         copies,
     } = ports;
     let mandate = prepared.settings.mandate.clone();
-    let messages = &prepared.events.messages;
     match prepared.reach {
         Reach::Observe => {
             let journal = journal.map(Onlooker);
             let mut guard = Guard::observing(reading, journal, clock, mandate);
-            let report = guard.handle(messages).await;
-            write(&prepared.events, &report, prepared.output, out)
+            carry_out(&mut guard, prepared, out).await
         }
         Reach::Apply => {
             // Budgets of all processes add up, so each has its own name.
             let name = format!("command-{}", clock.now().millis());
             let mut guard = Guard::acting(reading, journal, clock, copies, mandate).of_instance(&name);
-            let report = guard.handle(messages).await;
-            let exit = write(&prepared.events, &report, prepared.output, out)?;
-            out.flush()?;
-            match guard.findings_sent(&report.findings).await {
-                Ok(()) => Ok(exit),
-                Err(error) => {
-                    eprintln!(
-                        "stayput: the findings were printed, but that couldn't be written down: {}",
-                        Shown(&error.to_string())
-                    );
-                    Ok(exit.and(Exit::CantTell))
-                }
-            }
+            carry_out(&mut guard, prepared, out).await
         }
     }
 }
 
-fn exit_of(events: &Events, report: &BatchReport) -> Exit {
-    let mut exit = Exit::Fine;
-    if !events.unreadable.is_empty() {
-        exit = exit.and(Exit::CantTell);
-    }
-    if !report.findings.is_empty() {
-        exit = exit.and(Exit::Findings);
-    }
-    for Acted { verdict, done, .. } in &report.verdicts {
-        exit = exit.and(match (&verdict.outcome, done) {
-            (_, Done::Failed(_)) => Exit::CantTell,
-            _ if verdict.basis == Basis::Unknown => Exit::CantTell,
-            (Outcome::Later { .. }, _) => Exit::CantTell,
-            (Outcome::Report(_) | Outcome::Lost(_), _) => Exit::Findings,
-            (Outcome::Restore(_), Done::Copied { .. } | Done::AlreadyCopied | Done::WrittenByOthers) => {
-                Exit::Fine
-            }
-            (Outcome::Restore(_), Done::Nothing | Done::WouldCopy) => Exit::Findings,
-            (Outcome::Leave(_), _) => Exit::Fine,
-        });
-    }
-    exit
-}
-
-fn write(events: &Events, report: &BatchReport, output: Output, out: &mut dyn Write) -> io::Result<Exit> {
-    match output {
-        Output::Text => write_text(events, report, out)?,
-        Output::Ndjson => write_ndjson(events, report, out)?,
-    }
-    Ok(exit_of(events, report))
-}
-
-fn write_text(events: &Events, report: &BatchReport, out: &mut dyn Write) -> io::Result<()> {
-    for Unreadable { line, error } in &events.unreadable {
-        writeln!(
-            out,
-            "message  line {line} can't be read: {}",
-            Shown(&error.to_string())
-        )?;
-    }
-    for acted in &report.verdicts {
-        let document = acted.document();
-        match (&acted.verdict.outcome, &document.reason) {
-            // Flink's own clean-up is most of what comes: one line each.
-            (Outcome::Leave(_), Some(reason)) => {
-                writeln!(out, "leave    {} ({reason})", Shown(&document.object))?;
-            }
-            _ => {
-                writeln!(out, "{:<8} {}", document.outcome, Shown(&document.object))?;
-                writeln!(out, "         {}", Shown(&document.sentence))?;
-            }
+async fn carry_out<R, J, C, H>(
+    guard: &mut Guard<R, J, C, H>,
+    prepared: &Prepared,
+    out: &mut dyn Write,
+) -> io::Result<Exit>
+where
+    R: Reading + Sync,
+    J: Journal + Sync,
+    C: Clock,
+    H: Hand + Sync,
+{
+    let told = match &prepared.task {
+        Task::Events(events) => Told::OfEvents(events, guard.handle(&events.messages).await),
+        Task::Sweep => Told::OfSweep(guard.sweep().await),
+    };
+    let exit = print::write(&told, prepared.output, out)?;
+    out.flush()?;
+    match guard.findings_sent(&told.judged().findings).await {
+        Ok(()) => Ok(exit),
+        Err(error) => {
+            eprintln!(
+                "stayput: the findings were printed, but that couldn't be written down: {}",
+                Shown(&error.to_string())
+            );
+            Ok(exit.and(Exit::CantTell))
         }
     }
-    for finding in &report.findings {
-        writeln!(out, "finding  {}", Shown(&finding.to_string()))?;
-    }
-    let put_back = |acted: &&Acted| matches!(acted.done, Done::Copied { .. } | Done::AlreadyCopied);
-    let put_back = report.verdicts.iter().filter(put_back).count() as u64;
-    writeln!(out, "{}", summary_text(&report.summary, put_back))
-}
-
-/// In numbers; `put_back` of those that were to be restored are back.
-fn summary_text(summary: &Summary, put_back: u64) -> String {
-    let left: u64 = summary.left.values().sum();
-    let mut text = format!(
-        "{}, {} judged: {left} left",
-        Count(summary.messages, "message", "messages"),
-        Count(summary.judged, "object", "objects"),
-    );
-    if left > 0 {
-        let reasons: Vec<String> = summary.left.iter().map(|(why, n)| format!("{n} {why}")).collect();
-        // Writing to a string can't fail.
-        let _ = write!(text, " ({})", reasons.join(", "));
-    }
-    for (n, what) in [
-        (put_back, "put back"),
-        (summary.restored.saturating_sub(put_back), "to restore"),
-        (summary.later, "to be looked at again"),
-        (summary.reported, "reported"),
-        (summary.lost, "lost"),
-        (summary.failed, "failed"),
-        (summary.outside, "outside of every root"),
-    ] {
-        if n > 0 {
-            let _ = write!(text, ", {n} {what}");
-        }
-    }
-    let _ = write!(
-        text,
-        "; {} of {} known",
-        Count(summary.snapshots, "snapshot", "snapshots"),
-        Count(summary.jobs, "job directory", "job directories")
-    );
-    text
-}
-
-/// One line of ndjson, told apart by its only field.
-#[derive(Serialize)]
-#[serde(rename_all = "snake_case")]
-enum Line<'a> {
-    Unreadable { line: usize, message: String },
-    Verdict(Box<VerdictDocument>),
-    Finding(&'a Finding),
-    Summary(&'a Summary),
-}
-
-fn write_ndjson(events: &Events, report: &BatchReport, out: &mut dyn Write) -> io::Result<()> {
-    let unreadable = events.unreadable.iter().map(|unreadable| Line::Unreadable {
-        line: unreadable.line,
-        message: unreadable.error.to_string(),
-    });
-    let verdicts = report
-        .verdicts
-        .iter()
-        .map(|acted| Line::Verdict(Box::new(acted.document())));
-    let findings = report.findings.iter().map(Line::Finding);
-    let summary = std::iter::once(Line::Summary(&report.summary));
-    for line in unreadable.chain(verdicts).chain(findings).chain(summary) {
-        let text = serde_json::to_string(&line)?;
-        writeln!(out, "{}", ShownJson(&text))?;
-    }
-    Ok(())
 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use stayput_cli::exit::Exit;
-use stayput_cli::guard_command;
+use stayput_cli::guard_command::{self, PrepareError, Prepared};
 use stayput_cli::inspect;
 use stayput_cli::refs;
 use stayput_cli::replay::{Process, Rehearsal, Story};
@@ -27,6 +27,8 @@ enum Command {
     Refs(refs::Arguments),
     /// Judges the deletions that messages tell of, as the Lambda does; says what it would do, or does it with --apply
     Guard(guard_command::Arguments),
+    /// Looks at everything that snapshots need, whoever told of it or not; says what it would do, or does it with --apply
+    Sweep(guard_command::SweepArguments),
     /// Plays an acceptance story on a model of S3 and prints one verdict for each key and look, as ndjson
     Replay {
         /// The story's folder
@@ -41,7 +43,8 @@ fn main() -> ExitCode {
     match Arguments::parse().command {
         Command::Inspect(arguments) => printing(|out| inspect::run(&arguments, out)),
         Command::Refs(arguments) => printing(|out| refs::run(&arguments, out)),
-        Command::Guard(arguments) => guard(&arguments),
+        Command::Guard(arguments) => guard(guard_command::prepare(&arguments)),
+        Command::Sweep(arguments) => guard(guard_command::prepare_sweep(&arguments)),
         Command::Replay { story, keep_process } => {
             let process = if keep_process {
                 Process::Kept
@@ -72,8 +75,8 @@ fn printing(run: impl FnOnce(&mut dyn Write) -> std::io::Result<Exit>) -> ExitCo
 }
 
 /// Ends with 2 if settings, messages or environment make no sense.
-fn guard(arguments: &guard_command::Arguments) -> ExitCode {
-    let mut prepared = match guard_command::prepare(arguments) {
+fn guard(prepared: Result<Prepared, PrepareError>) -> ExitCode {
+    let mut prepared = match prepared {
         Ok(prepared) => prepared,
         Err(e) => return failed(&e),
     };

@@ -11,7 +11,7 @@ use command::stayput;
 use s3_model::{Model, ModelJournal};
 use serde_json::Value;
 use stayput_cli::exit::Exit;
-use stayput_cli::guard_command::{self, Events, Output, Ports, Prepared, Reach};
+use stayput_cli::guard_command::{self, Events, Output, Ports, Prepared, Reach, Task};
 use stayput_cli::replay::{EarlierSwitches, Story};
 use stayput_guard::settings::Settings;
 
@@ -55,7 +55,7 @@ fn call(story: &Story, model: &Model, reach: Reach, output: Output) -> Told {
         .collect();
     let prepared = Prepared {
         settings,
-        events: Events::read(bodies.join("\n").as_bytes()),
+        task: Task::Events(Events::read(bodies.join("\n").as_bytes())),
         reach,
         output,
     };
@@ -235,7 +235,7 @@ fn a_line_that_is_no_message_hides_no_other() {
     story.apply(look, &model).unwrap();
     let prepared = Prepared {
         settings: Settings::parse(&story.settings).unwrap(),
-        events: Events::read(text.as_bytes()),
+        task: Task::Events(Events::read(text.as_bytes())),
         reach: Reach::Observe,
         output: Output::Ndjson,
     };

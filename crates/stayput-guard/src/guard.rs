@@ -21,7 +21,7 @@ use crate::batch::{Acted, BatchReport, Done, Message};
 use crate::causes::ToldCauses;
 use crate::mandate::Mandate;
 use crate::memory::{Memory, Switches};
-use crate::port::{Clock, CopyIfAbsent, Journal, PortError, Reading};
+use crate::port::{Clock, CopyIfAbsent, Journal, PortError, PortErrorKind, Reading};
 pub use crate::restore::{Acting, Hand, Observing};
 use crate::survey::{Breadth, Eyes, Named, Survey};
 
@@ -319,6 +319,8 @@ where
                         },
                     );
                 }
+                // A bucket that doesn't exist holds nothing; the sweep says so.
+                Err(e) if e.kind == PortErrorKind::NotFound => {}
                 Err(e) => failed.push(e.to_string()),
             }
         }

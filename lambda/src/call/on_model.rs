@@ -33,6 +33,10 @@ impl Judge for OnModel {
         Guard::handle(self, messages).await
     }
 
+    async fn sweep(&mut self) -> SweepReport {
+        Guard::sweep(self).await
+    }
+
     async fn findings_sent(&self, findings: &[Finding]) -> Result<(), PortError> {
         Guard::findings_sent(self, findings).await
     }
@@ -279,6 +283,36 @@ async fn a_store_that_throttles_makes_the_message_come_again_and_then_it_is_answ
         );
         assert!(world.is_visible(NEEDED), "{operation}");
     }
+}
+
+#[tokio::test]
+async fn a_scheduled_call_finds_what_no_message_told_of_and_fails_only_if_it_is_not_complete() {
+    let world = World::with_a_job();
+    let mut function = world.function();
+    let schedule =
+        json!({"version": "0", "detail-type": "Scheduled Event", "source": "aws.scheduler", "detail": {}});
+    let schedule = schedule.to_string().into_bytes();
+    drop(world.delete(FLINK, NEEDED));
+    world.model.advance(Duration::from_secs(3600));
+    world.model.plan(
+        Fault::answers(PortErrorKind::Throttled)
+            .on("ListObjectsV2")
+            .always(),
+    );
+    let error = function.call(&schedule, "r").await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Transient);
+    assert!(error.what.contains("throttled"), "{}", error.what);
+    assert!(!world.is_visible(NEEDED));
+
+    world.model.forget_faults();
+    listen();
+    assert_eq!(function.call(&schedule, "r").await, Ok(Value::Null));
+    assert!(world.is_visible(NEEDED));
+    let lines = logged();
+    let summary = lines.iter().find_map(|l| l.get("summary")).unwrap();
+    assert_eq!(summary["way"], "scheduled");
+    assert_eq!(summary["restored"], 1);
+    assert_eq!(summary["sweep"]["incomplete"]["running"], 1, "{summary}");
 }
 
 /// The guard itself, not a stand-in, behind every shape of event, with a bucket in which nothing is needed.

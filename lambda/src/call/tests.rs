@@ -44,6 +44,10 @@ impl Judge for ByKey {
         report
     }
 
+    async fn sweep(&mut self) -> SweepReport {
+        panic!("the first sweep of all");
+    }
+
     async fn findings_sent(&self, _: &[Finding]) -> Result<(), PortError> {
         Ok(())
     }
@@ -192,4 +196,22 @@ fn what_is_left_adds_up_by_job_when_messages_are_judged_one_by_one() {
     assert_eq!(sum.left["spare"], 6);
     assert_eq!(sum.left_by_job["s3://b/cp/j/"]["spare"], 5);
     assert_eq!(sum.left_by_job["s3://b/cp/k/"]["spare"], 1);
+}
+
+#[tokio::test]
+async fn a_panic_in_the_sweep_is_an_error_of_that_call_and_the_next_call_works() {
+    let (judge, mut function) = function();
+    let schedule =
+        json!({"version": "0", "detail-type": "Scheduled Event", "source": "aws.events", "detail": {}});
+    let error = function
+        .call(schedule.to_string().as_bytes(), "r")
+        .await
+        .unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Panicked);
+    assert!(error.what.contains("in the sweep"), "{}", error.what);
+    assert_eq!(judge.made.load(Ordering::Relaxed), 2);
+    let answer = function
+        .call(&batch_of(&[("next", notification("k").to_string())]), "r")
+        .await;
+    assert_eq!(answer.unwrap(), batch(Vec::new()));
 }

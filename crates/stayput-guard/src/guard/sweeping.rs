@@ -238,6 +238,7 @@ impl Look {
             match marker_of(eyes, &m.history) {
                 Marker::Acts => self.notice(
                     &m.location,
+                    &m.cause,
                     m.history.hidden().map(|h| h.above_data.last_modified),
                 ),
                 Marker::Young => self.summary.young += 1,
@@ -263,7 +264,7 @@ impl Look {
 
     fn notice_metadata<R, J>(&mut self, eyes: &Eyes<'_, R, J>, metadata: &ObjectLocation, hidden: &HiddenBy) {
         match at_time(eyes, hidden.at) {
-            Marker::Acts => self.notice(metadata, Some(hidden.at)),
+            Marker::Acts => self.notice(metadata, &hidden.cause, Some(hidden.at)),
             Marker::Young => self.summary.young += 1,
             Marker::BeforeProtection => {
                 *(self.summary.before_protection.entry(hidden.cause.word())).or_default() += 1;
@@ -271,15 +272,15 @@ impl Look {
         }
     }
 
-    /// As if a message without an author had told of it: who did it is read from the journal and the rules.
-    fn notice(&mut self, location: &ObjectLocation, at: Option<Timestamp>) {
+    /// As if a message had told of it: who did it is known from the rules, and at the verdict from the journal.
+    fn notice(&mut self, location: &ObjectLocation, cause: &Cause, at: Option<Timestamp>) {
         self.notices.entry(location.clone()).or_insert_with(|| Notice {
             location: location.clone(),
             told: Told {
                 deleted: true,
                 purged: false,
             },
-            cause: Cause::Unknown,
+            cause: cause.clone(),
             cause_without_marker: Cause::Unknown,
             at,
             messages: BTreeSet::new(),
@@ -349,7 +350,7 @@ impl Look {
                 let ask_journal = remembered.know(&location, &hidden.above_data.id);
                 match eyes.cause_of(&location, &history, ask_journal).await {
                     Ok(cause) if cause.is_flink_or_unknown() => {}
-                    Ok(_) => self.notice(&location, Some(hidden.above_data.last_modified)),
+                    Ok(cause) => self.notice(&location, &cause, Some(hidden.above_data.last_modified)),
                     Err(e) => self.unread.push(e.to_string()),
                 }
             }

@@ -10,7 +10,7 @@ use stayput_core::root::RootKind;
 use stayput_core::snapshot::JobDirectory;
 
 use super::{Breadth, CONCURRENT, Eyes, Survey};
-use crate::port::{Journal, PortError, Reading, VersionsOf};
+use crate::port::{Journal, PortError, PortErrorKind, Reading, VersionsOf};
 
 /// Roots are descended so deep for job directories.
 const DEPTH: usize = 4;
@@ -52,6 +52,8 @@ impl Survey {
             for (bucket, prefix, listing) in listings {
                 let listing = match listing {
                     Ok(listing) => listing,
+                    // A bucket that doesn't exist holds nothing; the sweep says so.
+                    Err(e) if e.kind == PortErrorKind::NotFound => continue,
                     Err(e) => {
                         complete = false;
                         self.failed.push(e.to_string());

@@ -14,3 +14,4 @@ mod purges;
 mod quiet;
 mod restraint;
 mod sources;
+mod sweep;
