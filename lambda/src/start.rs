@@ -79,6 +79,9 @@ pub(crate) async fn ready() -> Result<Ready, StartError> {
         From::Uri(uri) => parse(CONFIG_URI, &fetch(&connection, &uri).await?)?,
     };
     know_own_role(&connection, &mut settings).await;
+    for doubt in settings.doubts() {
+        tracing::warn!(target: log::TARGET, "{doubt}");
+    }
     if settings.parked_queue.is_some() {
         tracing::warn!(
             target: log::TARGET,

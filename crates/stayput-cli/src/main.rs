@@ -10,6 +10,7 @@ use stayput_cli::guard_command::{self, PrepareError, Prepared};
 use stayput_cli::inspect;
 use stayput_cli::refs;
 use stayput_cli::replay::{Process, Rehearsal, Story};
+use stayput_cli::terminal::Shown;
 
 /// Keeps the S3 objects that checkpoints of Apache Flink® still need.
 #[derive(Parser)]
@@ -80,6 +81,9 @@ fn guard(prepared: Result<Prepared, PrepareError>) -> ExitCode {
         Ok(prepared) => prepared,
         Err(e) => return failed(&e),
     };
+    for doubt in prepared.settings.doubts() {
+        eprintln!("stayput: {}", Shown(&doubt));
+    }
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(e) => return failed(&e),

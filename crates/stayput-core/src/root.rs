@@ -128,6 +128,11 @@ impl Root {
         &self.bucket
     }
 
+    /// The prefix as written in the settings, with the entropy marker in it; ends in `/` unless empty.
+    pub fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
     /// The prefix under which `_metadata` files lie: the entropy marker removed, no double slash; ends in `/` unless empty.
     pub fn metadata_prefix(&self) -> String {
         match &self.entropy {

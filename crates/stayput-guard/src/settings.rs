@@ -66,6 +66,21 @@ pub enum SettingsError {
         /// The root.
         root: String,
     },
+    /// Two roots are the same prefix.
+    #[error(
+        "roots.uri {0} is there twice: which kind, protect and storage_class hold would depend on their order; write it once"
+    )]
+    RootTwice(String),
+    /// A principal that no S3 notification can name.
+    #[error("{field} {text:?} {why}")]
+    Principal {
+        /// The field.
+        field: &'static str,
+        /// As written.
+        text: String,
+        /// What is wrong with it, and how to find the right one.
+        why: &'static str,
+    },
     /// `STAYPUT_MODE` is neither.
     #[error("STAYPUT_MODE is {0:?}: write observe or restore")]
     Mode(String),
@@ -217,6 +232,31 @@ impl Settings {
         })
     }
 
+    /// Sentences about what may be a mistake, for the log at start: on AWS it is one, other servers may mean it so.
+    pub fn doubts(&self) -> Vec<String> {
+        let principals = &self.mandate.principals;
+        let looks_like_an_id = |text: &String| {
+            text.starts_with('A')
+                && text.len() >= 8
+                && text.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit())
+        };
+        let listed = (principals.flink.iter().map(|p| ("flink.principals", p))).chain(
+            principals
+                .ours
+                .iter()
+                .map(|p| ("stayput.role or stayput.guards", p)),
+        );
+        listed
+            .filter(|(_, p)| !looks_like_an_id(p))
+            .map(|(field, p)| {
+                format!(
+                    "{field}: {p:?} doesn't look like the unique id of a role (AROA…): if it is a role's name, AWS never sends it, and \
+                     deletions by that role count as a stranger's. Ask for the id with `aws iam get-role --role-name {p} --query Role.RoleId`"
+                )
+            })
+            .collect()
+    }
+
     fn check(document: Document) -> Result<Self, SettingsError> {
         if document.roots.is_empty() {
             return Err(SettingsError::NoRoots);
@@ -228,6 +268,16 @@ impl Settings {
             root.storage_class = r.storage_class;
             roots.push(root);
         }
+        for (n, root) in roots.iter().enumerate() {
+            let same = |other: &Root| other.bucket() == root.bucket() && other.prefix() == root.prefix();
+            if roots[..n].iter().any(same) {
+                let uri = format!("s3://{}/{}", root.bucket(), root.prefix());
+                return Err(SettingsError::RootTwice(uri));
+            }
+        }
+        check_principals("flink.principals", &document.flink.principals)?;
+        check_principals("stayput.guards", &document.stayput.guards)?;
+        check_principals("stayput.role", document.stayput.role.as_slice())?;
         let control = match document.control {
             None => None,
             Some(text) => match Location::parse_flink_path(&text) {
@@ -280,6 +330,29 @@ impl Settings {
             },
         })
     }
+}
+
+/// S3 names who deleted an object by the unique id of its role or user, never by ARN or name.
+fn check_principals(field: &'static str, principals: &[String]) -> Result<(), SettingsError> {
+    for text in principals {
+        let why = if text.starts_with("arn:") {
+            "is an ARN, but S3's notifications name a role by its unique id (AROA…), so it would match nobody: ask for it with \
+             `aws iam get-role --role-name NAME --query Role.RoleId`"
+        } else if text.len() == 12 && text.bytes().all(|b| b.is_ascii_digit()) {
+            "is an account, and every role of it would pass for this one: name roles by their unique ids (AROA…)"
+        } else if text.is_empty() || text.contains([':', '/']) || text.contains(char::is_whitespace) {
+            "is no unique id of a role (AROA…) or user (AIDA…), without `AWS:` before and session name behind: ask for it with \
+             `aws iam get-role --role-name NAME --query Role.RoleId`"
+        } else {
+            continue;
+        };
+        return Err(SettingsError::Principal {
+            field,
+            text: text.clone(),
+            why,
+        });
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -356,11 +429,46 @@ mod tests {
                 "modus",
             ),
             ("[[roots]]\nuri='s3://b/c/'\nkind='checkpoint'", "kind"),
+            (
+                "[[roots]]\nuri='s3://b/c/'\nkind='checkpoints'\n[[roots]]\nuri='s3a://b/c'\nkind='savepoints'",
+                "roots.uri s3://b/c/ is there twice",
+            ),
+            (
+                "[[roots]]\nuri='s3://b/c/'\nkind='checkpoints'\nentropy='_entropy_'",
+                "roots.entropy \"_entropy_\" doesn't occur in roots.uri",
+            ),
+            (
+                "[[roots]]\nuri='s3://b/c/'\nkind='checkpoints'\n[flink]\nprincipals=['arn:aws:iam::111122223333:role/flink']",
+                "flink.principals",
+            ),
+            (
+                "[[roots]]\nuri='s3://b/c/'\nkind='checkpoints'\n[flink]\nprincipals=['111122223333']",
+                "is an account",
+            ),
+            (
+                "[[roots]]\nuri='s3://b/c/'\nkind='checkpoints'\n[flink]\nprincipals=['AWS:AROAEXAMPLE:session']",
+                "session name",
+            ),
+            (
+                "[[roots]]\nuri='s3://b/c/'\nkind='checkpoints'\n[stayput]\nrole='arn:aws:iam::111122223333:role/stayput'",
+                "stayput.role",
+            ),
         ];
         for (text, field) in wrong {
             let message = Settings::parse(text).unwrap_err().to_string();
             assert!(message.contains(field), "{text}: {message}");
         }
+    }
+
+    #[test]
+    fn a_roles_name_in_place_of_its_id_is_doubted_and_used() {
+        let text = "[[roots]]\nuri='s3://b/c/'\nkind='checkpoints'\n[flink]\nprincipals=['flink-prod', 'AROAEXAMPLEID']";
+        let settings = Settings::parse(text).unwrap();
+        assert_eq!(settings.mandate.principals.flink.len(), 2);
+        let doubts = settings.doubts();
+        assert_eq!(doubts.len(), 1);
+        assert!(doubts[0].contains("flink.principals") && doubts[0].contains("--role-name flink-prod"));
+        assert!(Settings::parse(WHOLE).unwrap().doubts().is_empty());
     }
 
     #[test]
