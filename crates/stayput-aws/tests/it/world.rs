@@ -96,6 +96,7 @@ impl World {
             None,
         );
         Mandate {
+            control: None,
             roots: Roots::new(vec![root.expect("a root")]),
             principals: Principals {
                 flink: vec!["AROAFLINK".to_owned()],
