@@ -55,6 +55,20 @@ fn wrong(name: &str, answer: &str, expected_deletions: &str, note: &str, called:
     })
 }
 
+/// The real function under the emulator, watching this bucket.
+fn function(url: &str, emulator: &Path, bootstrap: &Path, bucket: &str) -> Emulator {
+    let roots = format!("s3://{bucket}/");
+    let variables = [
+        ("STAYPUT_ROOTS", roots.as_str()),
+        ("STAYPUT_MODE", "restore"),
+        ("AWS_ENDPOINT_URL", url),
+        ("AWS_REGION", REGION),
+        ("AWS_ACCESS_KEY_ID", "test"),
+        ("AWS_SECRET_ACCESS_KEY", "test"),
+    ];
+    Emulator::start(emulator, bootstrap, &variables)
+}
+
 #[test]
 fn every_event_file_gets_its_answer_from_the_real_function() {
     let (Some(emulator), Some(url), Some(bootstrap)) = (emulator(), ministack(), bootstrap("rie")) else {
@@ -62,15 +76,7 @@ fn every_event_file_gets_its_answer_from_the_real_function() {
     };
     // The bucket of the files: empty, so that nothing is needed and every deletion is left.
     Cloud::at(&url).make_versioned_bucket("flink-state");
-    let variables = [
-        ("STAYPUT_ROOTS", "s3://flink-state/"),
-        ("STAYPUT_MODE", "restore"),
-        ("AWS_ENDPOINT_URL", url.as_str()),
-        ("AWS_REGION", REGION),
-        ("AWS_ACCESS_KEY_ID", "test"),
-        ("AWS_SECRET_ACCESS_KEY", "test"),
-    ];
-    let mut function = Emulator::start(&emulator, &bootstrap, &variables);
+    let mut function = function(&url, &emulator, &bootstrap, "flink-state");
     let table = fs::read_to_string(folder().join("expected.tsv")).expect("expected.tsv");
     let (mut rows, mut wrongs) = (0, Vec::new());
     for row in table.lines().skip(1) {
@@ -95,4 +101,57 @@ fn every_event_file_gets_its_answer_from_the_real_function() {
         .filter(|line| line.contains("INIT REPORT"))
         .collect::<Vec<_>>();
     println!("{rows} files; {}", reports.join("; "));
+}
+
+/// What Lambda passes on at most.
+const LARGEST_PAYLOAD: usize = 6 << 20;
+
+/// A batch from a queue that is as large as Lambda lets it be, with one message in it that can't be read.
+fn largest_batch(bucket: &str) -> (Vec<u8>, u64) {
+    let message = |n: usize, body: &str| {
+        serde_json::json!({"messageId": format!("m-{n}"), "receiptHandle": "r", "body": body, "attributes": {"ApproximateReceiveCount": "1"},
+            "messageAttributes": {}, "md5OfBody": "", "eventSource": "aws:sqs",
+            "eventSourceARN": "arn:aws:sqs:us-east-1:000000000000:deletions", "awsRegion": "us-east-1"})
+        .to_string()
+    };
+    let mut payload = String::from("{\"Records\":[");
+    payload.push_str(&message(0, "{\"Records\": 7}"));
+    let mut deletions = 0;
+    for n in 1.. {
+        let body = serde_json::json!({"Records": [{"eventVersion": "2.1", "eventSource": "aws:s3", "awsRegion": "us-east-1",
+            "eventTime": "2026-11-28T10:00:00.000Z", "eventName": "ObjectRemoved:DeleteMarkerCreated",
+            "userIdentity": {"principalId": "AWS:AROAFLINK:taskmanager"},
+            "s3": {"s3SchemaVersion": "1.0", "bucket": {"name": bucket, "arn": format!("arn:aws:s3:::{bucket}")},
+                   "object": {"key": format!("flink/0123456789abcdef0123456789abcdef/shared/{n:036}"), "versionId": format!("v{n}")}}}]});
+        let next = message(n, &body.to_string());
+        if payload.len() + next.len() + 3 > LARGEST_PAYLOAD {
+            break;
+        }
+        payload.push(',');
+        payload.push_str(&next);
+        deletions += 1;
+    }
+    payload.push_str("]}");
+    (payload.into_bytes(), deletions)
+}
+
+#[test]
+fn the_largest_payload_is_answered_message_by_message() {
+    let (Some(emulator), Some(url), Some(bootstrap)) = (emulator(), ministack(), bootstrap("rie")) else {
+        return;
+    };
+    Cloud::at(&url).make_versioned_bucket("largest-payload");
+    let mut function = function(&url, &emulator, &bootstrap, "largest-payload");
+    let (payload, wanted) = largest_batch("largest-payload");
+    assert!(
+        payload.len() > LARGEST_PAYLOAD - 2_000 && wanted > 5_000,
+        "{} bytes, {wanted}",
+        payload.len()
+    );
+    for _ in 0..2 {
+        let called = function.call(&payload);
+        assert_eq!(deletions(&called), wanted);
+        assert_eq!(called.failed(), Some(vec!["m-0".to_owned()]), "{}", called.answer);
+    }
+    println!("{} bytes with {wanted} deletions", payload.len());
 }

@@ -3,3 +3,4 @@
 mod architecture;
 mod deletions;
 mod events;
+mod sweep;

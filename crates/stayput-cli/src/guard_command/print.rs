@@ -167,10 +167,14 @@ fn sweep_text(seen: &SweepSummary) -> String {
 /// In numbers; `put_back` of those that were to be restored are back.
 fn summary_text(summary: &Summary, put_back: u64) -> String {
     let left: u64 = summary.left.values().sum();
-    let mut text = format!(
-        "{}, {} judged: {left} left",
-        Count(summary.messages, "message", "messages"),
-        Count(summary.judged, "object", "objects"),
+    let mut text = String::new();
+    if summary.messages > 0 {
+        let _ = write!(text, "{}, ", Count(summary.messages, "message", "messages"));
+    }
+    let _ = write!(
+        text,
+        "{} judged: {left} left",
+        Count(summary.judged, "object", "objects")
     );
     if left > 0 {
         let reasons: Vec<String> = summary.left.iter().map(|(why, n)| format!("{n} {why}")).collect();
