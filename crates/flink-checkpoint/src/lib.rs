@@ -28,6 +28,7 @@ mod error;
 mod facts;
 mod field;
 mod grammar;
+pub mod ha;
 mod handle;
 mod index;
 pub mod java;
