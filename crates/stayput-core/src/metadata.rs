@@ -95,7 +95,7 @@ fn place(target: &Target<'_>, metadata: &ObjectLocation) -> Option<Location> {
     }
 }
 
-fn without_entropy(directory: &ObjectLocation, roots: &Roots) -> ObjectLocation {
+pub(crate) fn without_entropy(directory: &ObjectLocation, roots: &Roots) -> ObjectLocation {
     let whole = ObjectLocation::new(directory.bucket(), format!("{}/", directory.key()));
     match roots.find(&whole) {
         Some((root, plain)) => ObjectLocation::new(root.bucket(), plain.into_owned()),
@@ -103,7 +103,7 @@ fn without_entropy(directory: &ObjectLocation, roots: &Roots) -> ObjectLocation 
     }
 }
 
-fn extent(extent: flink_checkpoint::Extent) -> Extent {
+pub(crate) fn extent(extent: flink_checkpoint::Extent) -> Extent {
     match extent {
         flink_checkpoint::Extent::Exact(n) => Extent::Exact(n),
         flink_checkpoint::Extent::AtLeast(n) => Extent::AtLeast(n),

@@ -147,6 +147,21 @@ impl ReferenceIndex {
         Ok(number)
     }
 
+    /// Adds what a snapshot names besides, as another source says.
+    pub fn add_more<'r>(
+        &mut self,
+        snapshot: SnapshotNo,
+        references: impl IntoIterator<Item = (&'r ObjectLocation, Extent)>,
+    ) -> Result<(), IndexFull> {
+        for (location, extent) in references {
+            let object = self.intern(location, extent)?;
+            if let Some(named) = self.snapshots.get_mut(&snapshot) {
+                named.insert(object);
+            }
+        }
+        Ok(())
+    }
+
     /// Forgets a snapshot. Objects that nobody names any more go when [`Self::compact`] is called.
     pub fn remove(&mut self, snapshot: SnapshotNo) {
         self.snapshots.remove(&snapshot);

@@ -8,6 +8,7 @@ use s3_documents::notification::{Deletion as DeletionKind, Record};
 use stayput_core::catalogue::Naming;
 use stayput_core::cause::Cause;
 use stayput_core::class::{Class, Moment};
+use stayput_core::ha::is_completed_checkpoint;
 use stayput_core::layout::{METADATA_FILE, Place};
 use stayput_core::location::ObjectLocation;
 use stayput_core::report::finding::Finding;
@@ -379,6 +380,16 @@ async fn name_what_is_told<R: Reading + Sync, J: Journal + Sync>(
     for notice in notices {
         name(&notice.location);
     }
+    let of_ha = |n: &&Notice| {
+        let root = eyes.mandate.roots.find(&n.location);
+        root.is_some_and(|(r, _)| r.kind == RootKind::Ha) && is_completed_checkpoint(n.location.key())
+    };
+    named.ha_deleted = notices
+        .iter()
+        .filter(|n| n.told.deleted)
+        .filter(of_ha)
+        .map(|n| (n.location.clone(), n.cause.clone()))
+        .collect();
     for metadata in &written {
         name(metadata);
     }

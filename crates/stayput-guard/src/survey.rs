@@ -24,6 +24,7 @@ use fetch::{Fetched, fetch};
 mod discover;
 mod eyes;
 mod fetch;
+mod ha;
 mod hidden;
 
 /// So many requests are under way at once.
@@ -44,6 +45,8 @@ pub(crate) struct Named {
     pub(crate) written: BTreeSet<ObjectLocation>,
     /// What the journal says of hidden `_metadata`.
     pub(crate) hidden: HiddenIds,
+    /// Objects of HA stores that name checkpoints and were deleted, and by whom.
+    pub(crate) ha_deleted: BTreeMap<ObjectLocation, Cause>,
 }
 
 /// How much of the world a call looks at.
@@ -64,6 +67,8 @@ pub(crate) struct Survey {
     pub(crate) failed: Vec<String>,
     /// Directories of which something couldn't be read just now: nobody knows their heads, and they are looked at again at the next call.
     failing: BTreeSet<JobDirectory>,
+    /// Which checkpoints HA stores name.
+    pub(crate) ha: ha::HaStores,
 }
 
 impl Survey {
@@ -123,6 +128,16 @@ impl Survey {
             self.take_savepoint(eyes, named, &directory.sibling(METADATA_FILE))
                 .await;
         }
+        self.told_of_ha(&named.ha_deleted);
+        if stale
+            || named
+                .ha_deleted
+                .values()
+                .any(|cause| !cause.is_flink_or_unknown())
+        {
+            self.look_at_ha(eyes).await;
+        }
+        self.forget_what_only_ha_knew();
         for metadata in self.metadata_locations() {
             self.mark_kept(eyes, &metadata);
         }
@@ -166,7 +181,8 @@ impl Survey {
             .at(metadata)
             .and_then(|id| self.catalogue.get_mut(id))
         {
-            snapshot.kept = pinned.then_some(Kept::Pinned);
+            let by_ha = self.ha.names(metadata).then_some(Kept::NamedByHa);
+            snapshot.kept = pinned.then_some(Kept::Pinned).or(by_ha);
         }
     }
 
@@ -406,10 +422,13 @@ impl Survey {
             ),
             Fetched::Body(body) => {
                 let contents = match take(&body.bytes, metadata, &eyes.mandate.roots) {
-                    Ok(taken) => match self
-                        .catalogue
-                        .enter_references(taken.references.iter().map(|(l, e)| (l, *e)))
-                    {
+                    Ok(taken) => match self.catalogue.enter_references(
+                        taken
+                            .references
+                            .iter()
+                            .chain(self.ha.names_more(metadata))
+                            .map(|(l, e)| (l, *e)),
+                    ) {
                         Ok(references) => Contents::Read(Facts {
                             references,
                             checkpoint_id: taken.complete.checkpoint_id,

@@ -80,11 +80,13 @@ pub enum FindingCode {
     RootIsJobDirectory,
     /// A lifecycle rule takes what Stayput remembers under its control prefix.
     ControlExpires,
+    /// An object of an HA store can't be read, so nobody knows which checkpoint it names.
+    HaUnreadable,
 }
 
 impl FindingCode {
     /// All codes, for documentation and tests.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 30] = [
         Self::FlinkDeletedNeeded,
         Self::DeletedNeeded,
         Self::DiscardCutShort,
@@ -114,6 +116,7 @@ impl FindingCode {
         Self::RootEmpty,
         Self::RootIsJobDirectory,
         Self::ControlExpires,
+        Self::HaUnreadable,
     ];
 
     /// The stable text, as in every JSON document.
@@ -326,6 +329,13 @@ impl FindingCode {
                 Urgent,
                 "A lifecycle rule takes what Stayput remembers: who deleted what, which snapshots are pinned, that it is paused.",
                 "Exclude the control prefix from the rule that is named here.",
+            ),
+            Self::HaUnreadable => (
+                "ha_unreadable",
+                Warning,
+                "This object of an HA store can't be read, so the checkpoint that it names isn't known and may pass for one that nobody needs.",
+                "Update Stayput or give it access. If the object is damaged, the next recovery of a JobManager fails: put an older version of it back, \
+                 or remove its entry from ZooKeeper or the ConfigMap.",
             ),
         }
     }

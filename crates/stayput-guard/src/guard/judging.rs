@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use s3_documents::bucket::Versioning;
 use stayput_core::catalogue::Referral;
+use stayput_core::ha::is_in_result_store;
 use stayput_core::lifecycle_rules::{self, RuledObject};
 use stayput_core::loss::Loss;
 use stayput_core::restoring::copy_metadata;
-use stayput_core::snapshot::Contents;
+use stayput_core::snapshot::{Contents, Kept};
 use stayput_core::verdict::{Basis, Candidate, Deletion, Evidence, Look, Proof, Sources, Why, judge};
 use stayput_core::version::{KeyHistory, VersionEntry};
 
@@ -102,6 +103,7 @@ where
             .filter(|n| n.told.deleted)
             .map(|n| n.location.clone())
             .collect();
+        self.look_at_ha_if_it_matters(notices).await;
         let mut judged = Vec::with_capacity(notices.len());
         let mut to_look = Vec::new();
         let proof = self.proof();
@@ -123,6 +125,22 @@ where
         judged
     }
 
+    /// What an HA store named at its last listing it may name no longer: Flink moves it on at every checkpoint. Asked once a call, and only
+    /// where something was deleted that such a checkpoint names.
+    async fn look_at_ha_if_it_matters(&mut self, notices: &[Notice]) {
+        let named_by_ha = |notice: &Notice| {
+            let plain = self.plain_key(&notice.location);
+            let namings = self.survey.catalogue.namings(&notice.location, &plain);
+            namings.iter().any(|r| {
+                let snapshot = self.survey.catalogue.get(r.snapshot);
+                snapshot.is_some_and(|s| s.kept == Some(Kept::NamedByHa))
+            })
+        };
+        if !self.survey.ha.name_nothing() && notices.iter().any(named_by_ha) {
+            self.survey.look_at_ha(&self.eyes).await;
+        }
+    }
+
     pub(super) fn proof(&self) -> Proof {
         let except = self
             .survey
@@ -130,6 +148,7 @@ where
             .iter()
             .filter(|(_, s)| matches!(s.contents, Contents::Unreadable { .. }))
             .map(|(_, s)| s.metadata.clone())
+            .chain(self.survey.ha.unreadable().cloned())
             .collect();
         Proof {
             oldest_listing: self.survey.catalogue.oldest_listing(),
@@ -200,7 +219,7 @@ where
             return left(LeaveReason::Ours, Basis::NotReferenced, None);
         }
         if root == Some(RootKind::Ha) {
-            if is_result_store(location.key()) {
+            if is_in_result_store(location.key()) {
                 return left(LeaveReason::ResultStore, Basis::HaObject, None);
             }
             return if cause.is_flink_or_unknown() {
@@ -493,12 +512,6 @@ where
         };
         lifecycle_rules::purges(self.rules(location)?, object, deletion.at)
     }
-}
-
-/// `job-result-store/` (1.15 and later) and `application-result-store/` (2.3): an entry there says that a job has ended.
-fn is_result_store(key: &str) -> bool {
-    key.split('/')
-        .any(|part| matches!(part, "job-result-store" | "application-result-store"))
 }
 
 /// The cause of a key whose marker nobody knows is what messages said that name no marker; without any marker, what any message said.

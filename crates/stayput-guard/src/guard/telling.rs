@@ -91,7 +91,7 @@ where
         }
         self.say_what_still_works(judged, &mut all).await;
         let mut news = Vec::new();
-        for finding in all.into_values() {
+        for finding in all.into_values().chain(self.survey.ha.findings()) {
             // A finding whose memory can't be asked is sent: twice is better than never.
             if self
                 .eyes

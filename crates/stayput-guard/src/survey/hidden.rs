@@ -6,7 +6,7 @@ use stayput_core::cause::Cause;
 use stayput_core::class::FAILED_STORE_WITHIN;
 use stayput_core::layout::{self, METADATA_FILE};
 use stayput_core::location::ObjectLocation;
-use stayput_core::snapshot::{HiddenBy, JobDirectory, identity_of};
+use stayput_core::snapshot::{HiddenBy, JobDirectory, Snapshot, identity_of};
 
 use super::fetch::{Fetched, fetch, parses};
 use super::{Eyes, Survey};
@@ -16,8 +16,19 @@ use crate::port::{Journal, Reading, VersionsOf};
 const TRIES: usize = 4;
 
 impl Survey {
-    /// Looks a `_metadata` up by its versions: visible, or hidden and by whom.
+    /// Looks a `_metadata` up by its versions: visible, or hidden and by whom. Where there is none to be read, what an HA store says stands for it.
     pub(crate) async fn look_up<R: Reading + Sync, J: Journal + Sync>(
+        &mut self,
+        eyes: &Eyes<'_, R, J>,
+        metadata: &ObjectLocation,
+    ) {
+        self.look_up_without_ha(eyes, metadata).await;
+        if self.ha.names(metadata) && self.snapshot_at(metadata).and_then(Snapshot::facts).is_none() {
+            self.absent(eyes, metadata).await;
+        }
+    }
+
+    pub(super) async fn look_up_without_ha<R: Reading + Sync, J: Journal + Sync>(
         &mut self,
         eyes: &Eyes<'_, R, J>,
         metadata: &ObjectLocation,

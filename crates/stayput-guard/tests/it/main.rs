@@ -5,6 +5,7 @@ mod copying;
 mod cost;
 mod crash;
 mod delete_order;
+mod ha;
 mod journal;
 mod lab;
 mod mixes;
