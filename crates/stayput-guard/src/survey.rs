@@ -130,6 +130,7 @@ impl Survey {
         }
         self.told_of_ha(&named.ha_deleted);
         if stale
+            || self.ha.are_unknown()
             || named
                 .ha_deleted
                 .values()

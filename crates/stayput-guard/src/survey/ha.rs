@@ -129,6 +129,8 @@ impl Survey {
         if self.ha.listed_at == Some(eyes.now) {
             return;
         }
+        let failed_before = self.failed.len();
+        self.ha.listed_at = None;
         let Some(visible) = self.list_ha(eyes).await else {
             return;
         };
