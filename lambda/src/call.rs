@@ -205,6 +205,7 @@ impl<J: Judge, M: Fn() -> J> Function<J, M> {
         };
         let SweepReport {
             judged,
+            forecast: _,
             seen,
             unread,
             unknown,

@@ -49,6 +49,8 @@ pub struct Guard<R, J, C, H = Observing> {
 struct Bucket {
     versioning: Versioning,
     rules: LifecycleConfiguration,
+    /// Why nobody can know the rules.
+    rules_unknown: Option<String>,
     seen_at: Timestamp,
 }
 
@@ -59,6 +61,8 @@ struct Prepared {
     switches_unread: Option<String>,
     /// What couldn't be read just now.
     failed: Vec<String>,
+    /// What nobody can read: rules, which then explain no deletion and forecast nothing.
+    unknown: Vec<String>,
     rules: BTreeMap<String, LifecycleConfiguration>,
     versioning: BTreeMap<String, Versioning>,
 }
@@ -156,6 +160,7 @@ where
             switches,
             switches_unread,
             mut failed,
+            unknown: _,
             rules,
             versioning,
         } = self.prepare(&buckets, now).await;
@@ -279,6 +284,9 @@ where
             switches: switches.unwrap_or_default(),
             switches_unread,
             failed,
+            unknown: (self.buckets.values())
+                .filter_map(|b| b.rules_unknown.clone())
+                .collect(),
             rules: (self.buckets.iter())
                 .map(|(name, b)| (name.clone(), b.rules.clone()))
                 .collect(),
@@ -301,13 +309,13 @@ where
             }
             let versioning = self.reading.versioning(name).await;
             // A bucket whose rules may not be read is as one without: causes are then known from messages alone.
-            let rules = match self.reading.lifecycle(name).await {
-                Ok(rules) => rules,
+            let (rules, rules_unknown) = match self.reading.lifecycle(name).await {
+                Ok(rules) => (rules, None),
                 Err(e) if e.is_transient() => {
                     failed.push(e.to_string());
                     continue;
                 }
-                Err(_) => LifecycleConfiguration::default(),
+                Err(e) => (LifecycleConfiguration::default(), Some(e.to_string())),
             };
             match versioning {
                 Ok(versioning) => {
@@ -316,6 +324,7 @@ where
                         Bucket {
                             versioning,
                             rules,
+                            rules_unknown,
                             seen_at: now,
                         },
                     );

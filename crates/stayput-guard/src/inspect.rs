@@ -10,7 +10,7 @@ use stayput_core::location::ObjectLocation;
 use stayput_core::loss::{DirectoryUse, Loss, MetadataState, MissingObject};
 use stayput_core::reference_index::ObjectNo;
 use stayput_core::timestamp::Timestamp;
-use stayput_core::version::{KeyHistory, VersionKind, is_archive_class};
+use stayput_core::version::{KeyHistory, VersionEntry, VersionKind, is_archive_class};
 
 use crate::port::{Journal, PortError, Reading, VersionsOf};
 use crate::survey::{Eyes, Survey};
@@ -47,6 +47,19 @@ pub(crate) struct VisibleObject {
 }
 
 impl VisibleObject {
+    fn of(version: &VersionEntry) -> Option<Self> {
+        match &version.kind {
+            VersionKind::Data {
+                size, storage_class, ..
+            } => Some(Self {
+                size: *size,
+                written: version.last_modified,
+                storage_class: storage_class.clone().filter(|c| c != "STANDARD"),
+            }),
+            VersionKind::Marker => None,
+        }
+    }
+
     /// Whether Flink can't read it before somebody thaws it. A listing doesn't say whether that was done.
     pub(crate) fn is_archived(&self) -> bool {
         self.storage_class.as_deref().is_some_and(is_archive_class)
@@ -58,8 +71,8 @@ impl SeenObjects {
         self.0.get(&object).map(|(location, seen)| (location, seen))
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.0.len()
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&ObjectLocation, &Seen)> {
+        self.0.values().map(|(location, seen)| (location, seen))
     }
 }
 
@@ -70,12 +83,21 @@ pub(crate) async fn inspect<R: Reading + Sync, J: Journal + Sync>(
     metadata: &ObjectLocation,
     told: &BTreeSet<ObjectLocation>,
 ) -> Result<Option<(SnapshotId, Inspected)>, PortError> {
-    let Some((id, state)) = look_at_metadata(eyes, survey, metadata).await? else {
+    let Some(looked_at) = look_at_metadata(eyes, survey, metadata).await? else {
         return Ok(None);
     };
+    let id = looked_at.id;
     let seen = see_objects(eyes, survey, &[id]).await?;
-    let inspected = put_together(eyes, survey, id, state, &seen, told).await?;
+    let inspected = put_together(eyes, survey, id, looked_at.state, &seen, told).await?;
     Ok(Some((id, inspected)))
+}
+
+/// A `_metadata`, as it was just seen.
+pub(crate) struct LookedAt {
+    pub(crate) id: SnapshotId,
+    pub(crate) state: MetadataState,
+    /// The version that is visible.
+    pub(crate) visible: Option<VisibleObject>,
 }
 
 /// Whether a `_metadata` is visible; read again if it isn't the one that was read.
@@ -83,7 +105,7 @@ pub(crate) async fn look_at_metadata<R: Reading + Sync, J: Journal + Sync>(
     eyes: &Eyes<'_, R, J>,
     survey: &mut Survey,
     metadata: &ObjectLocation,
-) -> Result<Option<(SnapshotId, MetadataState)>, PortError> {
+) -> Result<Option<LookedAt>, PortError> {
     let history = eyes.history(metadata).await?;
     let Some(id) = survey.catalogue.at(metadata) else {
         return Ok(None);
@@ -104,7 +126,11 @@ pub(crate) async fn look_at_metadata<R: Reading + Sync, J: Journal + Sync>(
     let Some(id) = survey.catalogue.at(metadata) else {
         return Ok(None);
     };
-    Ok(Some((id, metadata_state(eyes, metadata, &history).await?)))
+    Ok(Some(LookedAt {
+        id,
+        state: metadata_state(eyes, metadata, &history).await?,
+        visible: history.current().and_then(VisibleObject::of),
+    }))
 }
 
 /// Everything that these snapshots name exactly.
@@ -291,16 +317,7 @@ async fn see_directory<R: Reading + Sync, J: Journal + Sync>(
     }
     for (object, location) in unseen {
         let history = histories.remove(location.key()).unwrap_or_default();
-        let visible = history.current().and_then(|v| match &v.kind {
-            VersionKind::Data {
-                size, storage_class, ..
-            } => Some(VisibleObject {
-                size: *size,
-                written: v.last_modified,
-                storage_class: storage_class.clone().filter(|c| c != "STANDARD"),
-            }),
-            VersionKind::Marker => None,
-        });
+        let visible = history.current().and_then(VisibleObject::of);
         let state = visible.map_or(Seen::Missing(history), Seen::Visible);
         seen.push((object, location, state));
     }

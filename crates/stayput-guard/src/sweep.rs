@@ -3,14 +3,17 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use stayput_core::forecast::Forecast;
 
 use crate::batch::BatchReport;
 
 /// What came of a sweep: it looks at everything that snapshots need, whoever told of it or not.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct SweepReport {
     /// Verdicts on what is missing, overwritten or archived, what was done about it, and the findings. No messages, no answers.
     pub judged: BatchReport,
+    /// What the rules of the roots' buckets will do to what running and resting snapshots need. Its findings are among those of `judged`.
+    pub forecast: Forecast,
     /// In numbers, what was looked at.
     pub seen: SweepSummary,
     /// What couldn't be read just now: the sweep isn't complete, and the next one may be.

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use serde::Serialize;
+use stayput_core::forecast::Forecast;
 use stayput_core::report::finding::Finding;
 use stayput_core::report::verdict::{Done, VerdictDocument};
 use stayput_core::verdict::{Basis, Outcome};
@@ -212,6 +213,7 @@ enum Line<'a> {
     Finding(&'a Finding),
     Unread(&'a str),
     Unknown(&'a str),
+    Forecast(&'a Forecast),
     Sweep(&'a SweepSummary),
     Summary(&'a Summary),
 }
@@ -232,7 +234,10 @@ fn write_ndjson(told: &Told<'_>, out: &mut dyn Write) -> io::Result<()> {
         "unread" => Line::Unread(what),
         _ => Line::Unknown(what),
     });
-    let sweep = told.sweep().map(|s| Line::Sweep(&s.seen)).into_iter();
+    let sweep = told
+        .sweep()
+        .into_iter()
+        .flat_map(|s| [Line::Forecast(&s.forecast), Line::Sweep(&s.seen)]);
     let lines = unreadable.chain(verdicts).chain(findings).chain(gaps);
     for line in lines.chain(sweep).chain(summary) {
         let text = serde_json::to_string(&line)?;

@@ -28,6 +28,19 @@ fn spare_is_left() {
 }
 
 #[test]
+fn a_spare_that_rules_alone_broke_is_made_whole_by_a_sweep_twice() {
+    let case = shared(Cause::Lifecycle, Class::Spare).with(|c| {
+        c.mendable = true;
+        c.after = Duration::from_secs(25 * 3600);
+    });
+    case.restores();
+    case.clone()
+        .with(|c| c.restored_before = 1)
+        .restores_with(FindingCode::RepeatOffence);
+    case.with(|c| c.restored_before = 2).leaves(&LeaveReason::Spare);
+}
+
+#[test]
 fn claimed_does_not_count() {
     shared(Cause::Lifecycle, Class::Resting)
         .with(|c| c.claimed = true)

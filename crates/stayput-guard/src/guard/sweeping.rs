@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use s3_documents::bucket::Versioning;
 use stayput_core::catalogue::SnapshotId;
+use stayput_core::forecast::{Forecast, Forecaster, Listed};
 use stayput_core::loss::{MetadataState, MissingObject};
 use stayput_core::report::finding::FindingCode;
 use stayput_core::snapshot::{HiddenBy, JobDirectory};
@@ -11,10 +13,12 @@ use stayput_core::version::KeyHistory;
 
 use super::judging::{Bench, Judged};
 use super::{
-    BatchReport, Breadth, Cause, Class, Clock, Eyes, Guard, Hand, Journal, Named, Notice, ObjectLocation,
-    Outcome, PortError, Prepared, Reading, RootKind, Survey, Timestamp, Verdict,
+    BatchReport, Breadth, Cause, Class, Clock, Eyes, Guard, Hand, Journal, Moment, Named, Notice,
+    ObjectLocation, Outcome, PortError, Prepared, Reading, RootKind, Survey, Timestamp, Verdict,
 };
-use crate::inspect::{Inspected, Seen, SeenObjects, look_at_metadata, put_together, see_objects};
+use crate::inspect::{
+    Inspected, LookedAt, Seen, SeenObjects, VisibleObject, look_at_metadata, put_together, see_objects,
+};
 use crate::port::VersionsOf;
 use crate::sweep::{SweepReport, SweepSummary};
 
@@ -38,6 +42,7 @@ where
             switches,
             switches_unread,
             mut failed,
+            unknown,
             rules,
             versioning,
         } = self.prepare(&buckets, now).await;
@@ -67,8 +72,11 @@ where
         survey.refresh(&eyes, &named, Breadth::Everything).await;
         survey.failed.extend(failed);
 
-        let mut look = Look::default();
-        look.at_snapshots(&eyes, survey).await;
+        let mut look = Look {
+            unknown,
+            ..Look::default()
+        };
+        let forecast = look.at_snapshots(&eyes, survey, &versioning).await;
         look.at_ha_stores(&eyes).await;
         let about_settings = roots::findings(&eyes, &mut look.unread, &mut look.unknown).await;
 
@@ -82,7 +90,7 @@ where
         unread.dedup();
         let mut report = BatchReport::default();
         bench.close(&notices, judged, &[], &mut report).await;
-        for finding in about_settings {
+        for finding in forecast.findings().into_iter().chain(about_settings) {
             if self.memory.is_news(&finding, now).await.unwrap_or(true) {
                 report.findings.push(finding);
             }
@@ -90,6 +98,7 @@ where
         look.summary.told_before = drop_what_was_told(&mut report);
         SweepReport {
             judged: report,
+            forecast,
             seen: look.summary,
             unread,
             unknown: look.unknown,
@@ -159,12 +168,14 @@ fn at_time<R, J>(eyes: &Eyes<'_, R, J>, marker: Timestamp) -> Marker {
 }
 
 impl Look {
-    /// Every snapshot, job directory by job directory, so that no more than one job's objects are held at a time.
+    /// Every snapshot, job directory by job directory, so that no more than one job's objects are held at a time; and what the
+    /// buckets' rules will do to what was seen.
     async fn at_snapshots<R: Reading + Sync, J: Journal + Sync>(
         &mut self,
         eyes: &Eyes<'_, R, J>,
         survey: &mut Survey,
-    ) {
+        versioning: &BTreeMap<String, Versioning>,
+    ) -> Forecast {
         let mut jobs: BTreeMap<JobDirectory, Vec<ObjectLocation>> = BTreeMap::new();
         for (_, s) in survey.catalogue.iter() {
             if s.facts().is_none() {
@@ -173,27 +184,57 @@ impl Look {
             }
             jobs.entry(s.job.clone()).or_default().push(s.metadata.clone());
         }
+        // First whether what was read is still what is there, which can change the catalogue; then everything is held against it.
+        let mut looked_at = Vec::with_capacity(jobs.len());
         for (job, snapshots) in jobs {
-            if let Err(e) = self.at_job(eyes, survey, &snapshots).await {
+            let mut of_job = Vec::with_capacity(snapshots.len());
+            for metadata in snapshots {
+                match look_at_metadata(eyes, survey, &metadata).await {
+                    Ok(seen) => of_job.extend(seen),
+                    Err(e) => self.unread.push(e.to_string()),
+                }
+            }
+            looked_at.push((job, of_job));
+        }
+        let survey = &*survey;
+        let catalogue = &survey.catalogue;
+        let needed = catalogue.iter().filter(|(id, s)| {
+            let class = catalogue.class(*id, Moment::Of(eyes.now), eyes.mandate.policy.dormant_after);
+            s.hidden.is_none() && class >= Class::Resting
+        });
+        let mut forecaster = Forecaster::new(catalogue, needed.map(|(id, _)| id), eyes.now);
+        for (bucket, rules) in eyes.rules {
+            let versioning = versioning.get(bucket).copied().unwrap_or(Versioning::Suspended);
+            forecaster.bucket(bucket, rules, versioning);
+        }
+        for (job, snapshots) in looked_at {
+            if let Err(e) = self.at_job(eyes, survey, snapshots, &mut forecaster).await {
                 self.unread.push(format!("{job}: {e}"));
             }
         }
+        forecaster.finish()
     }
 
     async fn at_job<R: Reading + Sync, J: Journal + Sync>(
         &mut self,
         eyes: &Eyes<'_, R, J>,
-        survey: &mut Survey,
-        snapshots: &[ObjectLocation],
+        survey: &Survey,
+        snapshots: Vec<LookedAt>,
+        forecaster: &mut Forecaster<'_>,
     ) -> Result<(), PortError> {
-        let mut states = Vec::with_capacity(snapshots.len());
-        for metadata in snapshots {
-            states.extend(look_at_metadata(eyes, survey, metadata).await?);
-        }
-        let ids: Vec<SnapshotId> = states.iter().map(|(id, _)| *id).collect();
+        let ids: Vec<SnapshotId> = snapshots.iter().map(|s| s.id).collect();
         let seen = see_objects(eyes, survey, &ids).await?;
-        self.summary.objects += seen.len() as u64;
-        for (id, state) in states {
+        for (location, seen) in seen.iter() {
+            self.summary.objects += 1;
+            match seen {
+                Seen::Visible(visible) => forecaster.listed(location, &listed(visible)),
+                Seen::Missing(_) => forecaster.hidden(location),
+            }
+        }
+        for LookedAt { id, state, visible } in snapshots {
+            if let (Some(visible), Some(snapshot)) = (visible, survey.catalogue.get(id)) {
+                forecaster.listed(&snapshot.metadata, &listed(&visible));
+            }
             let inspected = put_together(eyes, survey, id, state, &seen, &BTreeSet::new()).await?;
             self.take(eyes, survey, id, &inspected, &seen);
         }
@@ -355,6 +396,16 @@ impl Look {
                 }
             }
         }
+    }
+}
+
+fn listed(visible: &VisibleObject) -> Listed<'_> {
+    Listed {
+        size: visible.size,
+        written: visible.written,
+        storage_class: visible.storage_class.as_deref(),
+        tags: None,
+        null_version: None,
     }
 }
 
