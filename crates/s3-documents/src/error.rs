@@ -38,8 +38,8 @@ pub enum Place {
 /// What is wrong with a document or a record.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// JSON is UTF-8, and this isn't.
-    #[error("it is no UTF-8 from byte {at} on, so it can't be JSON")]
+    /// JSON and XML are UTF-8, and this isn't.
+    #[error("it is no UTF-8 from byte {at} on, so it can't be JSON or XML")]
     NotUtf8 {
         /// Offset of the first byte that doesn't fit.
         at: usize,
@@ -53,6 +53,14 @@ pub enum Problem {
         /// Column in bytes, counted from 1.
         column: usize,
         /// What the JSON reader says.
+        detail: String,
+    },
+    /// No XML, cut off, with a DTD, an element that isn't known, stands twice, or has another content than it should.
+    #[error("it isn't the XML that belongs here: {detail} (byte {at})")]
+    Xml {
+        /// Offset of the element or character at fault.
+        at: usize,
+        /// What is wrong.
         detail: String,
     },
     /// JSON, but neither an S3 notification nor an envelope that can hold one.

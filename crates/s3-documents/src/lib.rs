@@ -10,7 +10,7 @@
 //! | --- | --- |
 //! | [`notification`] | S3 events: direct, through SQS, SNS, both, and EventBridge |
 //! | [`listing`] | `aws s3api list-object-versions` and `list-objects-v2` |
-//! | [`lifecycle`] | `aws s3api get-bucket-lifecycle-configuration` |
+//! | [`lifecycle`] | `aws s3api get-bucket-lifecycle-configuration`, and the XML of S3's API |
 //! | [`bucket`] | `aws s3api get-bucket-versioning`, and a bucket's settings in one document |
 //! | [`encoding`] | the two encodings of keys: form and percent |
 #![warn(missing_docs)]

@@ -1,15 +1,87 @@
 //! The lifecycle rules of a bucket, as values. What a rule does to an object, and when, is decided in `stayput-core`.
 
-mod json;
+use crate::document::{read, unusable};
+use crate::error::DocumentError;
 
-pub use json::parse;
+mod json;
+mod rule;
+mod xml;
+
 pub(crate) use json::{LifecycleJson, from_json};
+
+const JSON: &str = "the output of `aws s3api get-bucket-lifecycle-configuration`";
+const XML: &str = "the lifecycle configuration";
+
+/// Reads rules as JSON or XML; the first character that isn't white space says which.
+///
+/// JSON is the answer of `aws s3api get-bucket-lifecycle-configuration` or what `put-bucket-lifecycle-configuration` takes, with or without
+/// `LifecycleConfiguration` around it. XML is what S3's API answers and takes. In both a rule can have the old form, with `Prefix` in place of
+/// `Filter`. For a bucket without rules the command prints nothing and fails with `NoSuchLifecycleConfiguration`: use
+/// [`LifecycleConfiguration::default`] then.
+///
+/// # Errors
+/// Neither JSON nor XML; a rule with a condition or action that isn't known, that contradicts itself or that S3 doesn't allow. Then
+/// nothing of the configuration is used, as a rule that is read wrongly gives a wrong forecast.
+pub fn parse(bytes: &[u8]) -> Result<LifecycleConfiguration, DocumentError> {
+    const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+    let first = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
+    if first.trim_ascii_start().first() == Some(&b'<') {
+        let text = std::str::from_utf8(bytes).map_err(|e| unusable(XML, e.into()))?;
+        xml::parse(text).map_err(|problem| unusable(XML, problem))
+    } else {
+        from_json(read(first, JSON)?).map_err(|problem| unusable(JSON, problem))
+    }
+}
 
 /// The lifecycle configuration of a bucket. Without rules it does nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LifecycleConfiguration {
     /// The rules, in their order; disabled ones included.
     pub rules: Vec<LifecycleRule>,
+    /// How long an object must be for a transition, where a rule has no size of its own.
+    pub minimum_transition_size: MinimumTransitionSize,
+}
+
+impl LifecycleConfiguration {
+    /// The JSON that `aws s3api put-bucket-lifecycle-configuration --lifecycle-configuration` takes, over several lines. The minimum size of
+    /// transitions is a parameter of that command by itself, see [`MinimumTransitionSize::name`]. `None` if a date lies outside the years 0 to
+    /// 9999, where no JSON has a form for it.
+    #[must_use]
+    pub fn to_json(&self) -> Option<String> {
+        json::write(self)
+    }
+}
+
+/// How long an object must be for a transition, where the filter of the rule names no size (`TransitionDefaultMinimumObjectSize`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum MinimumTransitionSize {
+    /// 128 KiB for all storage classes: configurations written since September 2024.
+    AllClasses,
+    /// 128 KiB, but any size for `GLACIER` and `DEEP_ARCHIVE`: older configurations.
+    VariesByClass,
+    /// The document doesn't say, as XML never does, or says something that isn't known.
+    #[default]
+    NotSaid,
+}
+
+impl MinimumTransitionSize {
+    fn from_name(name: &str) -> Self {
+        match name {
+            "all_storage_classes_128K" => Self::AllClasses,
+            "varies_by_storage_class" => Self::VariesByClass,
+            _ => Self::NotSaid,
+        }
+    }
+
+    /// S3's word for it; `None` if it isn't known.
+    #[must_use]
+    pub fn name(self) -> Option<&'static str> {
+        match self {
+            Self::AllClasses => Some("all_storage_classes_128K"),
+            Self::VariesByClass => Some("varies_by_storage_class"),
+            Self::NotSaid => None,
+        }
+    }
 }
 
 /// One rule. All its fields are public, so that an adapter of an SDK can fill them too.

@@ -2,18 +2,30 @@
 
 use aws_sdk_s3::types::{
     ExpirationStatus, LifecycleRule as SdkRule, NoncurrentVersionExpiration, Tag as SdkTag,
+    TransitionDefaultMinimumObjectSize,
 };
 use aws_smithy_types::DateTime;
 use s3_documents::lifecycle::{
-    Expiration, LifecycleConfiguration, LifecycleRule, NoncurrentExpiration, NoncurrentTransition,
-    RuleFilter, Tag, Transition, TransitionTime,
+    Expiration, LifecycleConfiguration, LifecycleRule, MinimumTransitionSize, NoncurrentExpiration,
+    NoncurrentTransition, RuleFilter, Tag, Transition, TransitionTime,
 };
 
 /// A rule that can't be understood: nobody may decide as if it weren't there.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct NotUnderstood(pub(crate) String);
 
-pub(crate) fn configuration(rules: &[SdkRule]) -> Result<LifecycleConfiguration, NotUnderstood> {
+pub(crate) fn configuration(
+    rules: &[SdkRule],
+    minimum: Option<&TransitionDefaultMinimumObjectSize>,
+) -> Result<LifecycleConfiguration, NotUnderstood> {
+    let minimum_transition_size = match minimum {
+        Some(TransitionDefaultMinimumObjectSize::AllStorageClasses128K) => MinimumTransitionSize::AllClasses,
+        Some(TransitionDefaultMinimumObjectSize::VariesByStorageClass) => {
+            MinimumTransitionSize::VariesByClass
+        }
+        // A value that this SDK doesn't know is a minimum that isn't known.
+        _ => MinimumTransitionSize::NotSaid,
+    };
     rules
         .iter()
         .map(|r| {
@@ -25,7 +37,10 @@ pub(crate) fn configuration(rules: &[SdkRule]) -> Result<LifecycleConfiguration,
             })
         })
         .collect::<Result<_, _>>()
-        .map(|rules| LifecycleConfiguration { rules })
+        .map(|rules| LifecycleConfiguration {
+            rules,
+            minimum_transition_size,
+        })
 }
 
 fn rule(sdk: &SdkRule) -> Result<LifecycleRule, String> {
@@ -163,7 +178,7 @@ mod tests {
             .noncurrent_version_expiration(NoncurrentVersionExpiration::builder().noncurrent_days(7).build())
             .build()
             .unwrap();
-        let configuration = configuration(&[sdk]).unwrap();
+        let configuration = configuration(&[sdk], None).unwrap();
         let [rule] = configuration.rules.as_slice() else {
             panic!("{configuration:?}")
         };
@@ -182,7 +197,7 @@ mod tests {
             .expiration(LifecycleExpiration::builder().days(-3).build())
             .build()
             .unwrap();
-        let NotUnderstood(message) = configuration(&[sdk]).unwrap_err();
+        let NotUnderstood(message) = configuration(&[sdk], None).unwrap_err();
         assert!(message.contains("odd") && message.contains("-3"), "{message}");
     }
 }

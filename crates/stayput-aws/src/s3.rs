@@ -266,8 +266,10 @@ impl Reading for S3 {
             .send()
             .await;
         match answer {
-            Ok(answer) => lifecycle::configuration(answer.rules())
-                .map_err(|NotUnderstood(what)| call.error(PortErrorKind::Unsupported).because(what)),
+            Ok(answer) => {
+                lifecycle::configuration(answer.rules(), answer.transition_default_minimum_object_size())
+                    .map_err(|NotUnderstood(what)| call.error(PortErrorKind::Unsupported).because(what))
+            }
             Err(e)
                 if e.as_service_error().and_then(|e| e.meta().code())
                     == Some("NoSuchLifecycleConfiguration") =>

@@ -194,7 +194,10 @@ mod rules {
     }
 
     fn of(rule: LifecycleRule) -> LifecycleConfiguration {
-        LifecycleConfiguration { rules: vec![rule] }
+        LifecycleConfiguration {
+            rules: vec![rule],
+            ..LifecycleConfiguration::default()
+        }
     }
 
     fn object(written: &str) -> RuledObject<'static> {
@@ -263,6 +266,7 @@ mod rules {
         dated.expiration = Some(Expiration::Date(at("2026-11-20T00:00:00Z").millis()));
         let rules = LifecycleConfiguration {
             rules: vec![expiring("cp/", 30), dated],
+            ..LifecycleConfiguration::default()
         };
         let (rule, from) = hides(&rules, object("2026-11-28T09:00:00Z")).unwrap();
         assert_eq!((rule.name(), from), ("dated", at("2026-11-20T00:00:00Z")));
@@ -301,6 +305,7 @@ mod rules {
         );
         let both = LifecycleConfiguration {
             rules: vec![slow, fast],
+            ..LifecycleConfiguration::default()
         };
         assert_eq!(
             purges(&both, o, since),
