@@ -9,7 +9,7 @@
 //! | module | reads |
 //! | --- | --- |
 //! | [`notification`] | S3 events: direct, through SQS, SNS, both, and EventBridge |
-//! | [`listing`] | `aws s3api list-object-versions` and `list-objects-v2` |
+//! | [`listing`] | `aws s3api list-object-versions` and `list-objects-v2`, and the text of `aws s3 ls --recursive` |
 //! | [`lifecycle`] | `aws s3api get-bucket-lifecycle-configuration`, and the XML of S3's API |
 //! | [`bucket`] | `aws s3api get-bucket-versioning`, and a bucket's settings in one document |
 //! | [`encoding`] | the two encodings of keys: form and percent |

@@ -1,4 +1,4 @@
-//! Listings as the AWS command line prints them: `aws s3api list-object-versions` and `list-objects-v2`.
+//! Listings as the AWS command line prints them: `aws s3api list-object-versions`, `list-objects-v2`, and the text of `aws s3 ls --recursive`.
 //!
 //! The command line decodes keys itself, so they are literal here.
 
@@ -275,5 +275,82 @@ pub fn parse_objects(bytes: &[u8]) -> Result<ObjectListing, DocumentError> {
             .map(|p| p.prefix)
             .collect(),
         truncated: listing.paging.more(),
+    })
+}
+
+/// A listing of any of the three kinds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Listing {
+    /// `aws s3api list-object-versions`.
+    Versions(VersionListing),
+    /// `aws s3api list-objects-v2`.
+    Objects(ObjectListing),
+    /// `aws s3 ls --recursive`. It prints times of the machine's own time zone, without saying which; they are read as UTC.
+    Text(ObjectListing),
+}
+
+/// What stands in a listing in JSON and tells its kind.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Kind {
+    versions: Option<IgnoredAny>,
+    delete_markers: Option<IgnoredAny>,
+}
+
+/// Reads a listing of any kind: JSON by what it holds, anything else as the text of `aws s3 ls --recursive`.
+///
+/// # Errors
+/// As [`parse_versions`] and [`parse_objects`]; a line of text that isn't one of that command's.
+pub fn parse(bytes: &[u8]) -> Result<Listing, DocumentError> {
+    if bytes.trim_ascii_start().first() != Some(&b'{') {
+        return parse_text(bytes).map(Listing::Text);
+    }
+    let kind: Kind = read(bytes, "the listing")?;
+    if kind.versions.is_some() || kind.delete_markers.is_some() {
+        parse_versions(bytes).map(Listing::Versions)
+    } else {
+        parse_objects(bytes).map(Listing::Objects)
+    }
+}
+
+const TEXT: &str = "the output of `aws s3 ls --recursive`";
+
+fn parse_text(bytes: &[u8]) -> Result<ObjectListing, DocumentError> {
+    let text = std::str::from_utf8(bytes).map_err(|e| unusable(TEXT, e.into()))?;
+    let mut listing = ObjectListing::default();
+    for (number, line) in (1..).zip(text.lines()) {
+        // With --summarize, totals follow after an empty line.
+        if line.trim().is_empty()
+            || line.starts_with("Total Objects:")
+            || line.trim_start().starts_with("Total Size:")
+        {
+            continue;
+        }
+        match text_row(line) {
+            Some(object) => listing.objects.push(object),
+            None => {
+                let shown: String = line.chars().take(80).collect();
+                let what = format!(
+                    "line {number} is {shown:?}, where date, time, size in bytes and key are needed (without --human-readable)"
+                );
+                return Err(unusable(TEXT, Problem::Unusable { what }));
+            }
+        }
+    }
+    Ok(listing)
+}
+
+/// `2026-03-10 12:00:00       1234 the key`: one space stands before the key, and more are part of it.
+fn text_row(line: &str) -> Option<ListedObject> {
+    let (date, rest) = line.split_once(' ')?;
+    let (time, rest) = rest.split_once(' ')?;
+    let (size, key) = rest.trim_start_matches(' ').split_once(' ')?;
+    Some(ListedObject {
+        key: (!key.is_empty()).then(|| key.to_owned())?,
+        last_modified: timestamp::parse_timestamp(&format!("{date}T{time}Z"))?,
+        size: size.parse().ok()?,
+        etag: None,
+        storage_class: None,
+        restore_status: None,
     })
 }

@@ -199,3 +199,35 @@ fn a_row_that_lacks_what_is_needed_is_named_by_line_and_field() {
             .contains("`-1`")
     );
 }
+
+#[test]
+fn the_kind_of_a_listing_is_told_by_what_it_holds() {
+    use s3_documents::listing::{Listing, parse};
+    let versions = br#"{"DeleteMarkers": [], "Versions": []}"#;
+    assert!(matches!(parse(versions), Ok(Listing::Versions(_))));
+    assert!(matches!(parse(b" {\"Contents\": []}"), Ok(Listing::Objects(_))));
+    let text = "2026-03-10 12:00:00       1234 cp/j/shared/a b\n2025-01-01 00:00:01          0  odd\n\nTotal Objects: 2\n   Total Size: 1234\n";
+    let Ok(Listing::Text(read)) = parse(text.as_bytes()) else {
+        panic!("no text listing")
+    };
+    let rows: Vec<_> = read
+        .objects
+        .iter()
+        .map(|o| (o.key.as_str(), o.size, o.last_modified))
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            ("cp/j/shared/a b", 1234, 1_773_144_000_000),
+            (" odd", 0, 1_735_689_601_000)
+        ]
+    );
+    for (bad, why) in [
+        ("2026-03-10 12:00:00    1.2 KiB cp/a", "without --human-readable"),
+        ("                           PRE cp/", "line 1"),
+        ("hello", "date, time, size"),
+    ] {
+        let e = parse(bad.as_bytes()).unwrap_err().to_string();
+        assert!(e.contains(why), "{bad}: {e}");
+    }
+}

@@ -27,6 +27,7 @@ fn read_as_everything(bytes: &[u8]) {
     let _ = parse_body(bytes);
     let _ = listing::parse_versions(bytes).map(|listing| listing.rows().len());
     let _ = listing::parse_objects(bytes);
+    let _ = listing::parse(bytes);
     let _ = lifecycle::parse(bytes);
     let _ = bucket::parse_versioning(bytes);
     let _ = bucket::parse_configuration(bytes);

@@ -149,6 +149,27 @@ pub fn read(file: &Path, at: Option<&At>) -> Result<Input, InputError> {
     })
 }
 
+/// Reads a file that is no `_metadata`, or standard input (`-`).
+///
+/// # Errors
+/// The file can't be read. The text of the error names it.
+pub fn read_file(file: &Path) -> Result<Vec<u8>, InputError> {
+    if file.as_os_str() == "-" {
+        let mut bytes = Vec::new();
+        return match io::stdin().lock().read_to_end(&mut bytes) {
+            Ok(_) => Ok(bytes),
+            Err(source) => Err(InputError::Io {
+                name: "standard input".to_owned(),
+                source,
+            }),
+        };
+    }
+    std::fs::read(file).map_err(|source| InputError::Io {
+        name: file.display().to_string(),
+        source,
+    })
+}
+
 fn on_this_machine(directory: PathBuf) -> Option<At> {
     let directory = if directory.as_os_str().is_empty() {
         PathBuf::from(".")

@@ -1,6 +1,7 @@
 //! What the `stayput` command does, as functions: the command itself only reads arguments and prints.
 #![warn(missing_docs)]
 
+pub mod audit;
 pub mod exit;
 pub mod guard_command;
 pub mod input;

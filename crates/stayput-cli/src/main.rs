@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use stayput_cli::audit;
 use stayput_cli::exit::Exit;
 use stayput_cli::guard_command::{self, PrepareError, Prepared};
 use stayput_cli::inspect;
@@ -26,6 +27,8 @@ enum Command {
     Inspect(inspect::Arguments),
     /// Lists every object that a _metadata names
     Refs(refs::Arguments),
+    /// Says which objects that checkpoints need a bucket's lifecycle rules will take, from which day, and how to change the rules
+    Audit(audit::Arguments),
     /// Judges the deletions that messages tell of, as the Lambda does; says what it would do, or does it with --apply
     Guard(guard_command::Arguments),
     /// Looks at everything that snapshots need, whoever told of it or not; says what it would do, or does it with --apply
@@ -46,6 +49,7 @@ fn main() -> ExitCode {
         Command::Refs(arguments) => printing(|out| refs::run(&arguments, out)),
         Command::Guard(arguments) => guard(guard_command::prepare(&arguments)),
         Command::Sweep(arguments) => guard(guard_command::prepare_sweep(&arguments)),
+        Command::Audit(arguments) => printing(|out| audit::run(&arguments, out)),
         Command::Replay { story, keep_process } => {
             let process = if keep_process {
                 Process::Kept

@@ -9,6 +9,7 @@ pub mod cause;
 pub mod chain;
 pub mod class;
 pub mod extent;
+pub mod forecast;
 pub mod ha;
 pub mod layout;
 pub mod lifecycle_rules;

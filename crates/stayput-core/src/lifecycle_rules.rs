@@ -1,15 +1,27 @@
 //! What a bucket's lifecycle rules do to one object: which rule a marker fits, when a copy would be taken again,
-//! and until when a hidden version stays.
+//! until when a hidden version stays, and everything that is still to come.
+//!
+//! One evaluator, [`BucketRules::effects`]; what verdicts ask are questions to it.
 
 use std::time::Duration;
 
-use s3_documents::lifecycle::{Expiration, LifecycleConfiguration, LifecycleRule, Tag};
+use s3_documents::bucket::Versioning;
+use s3_documents::lifecycle::{LifecycleConfiguration, LifecycleRule, Tag};
 
+use crate::extent::Extent;
 use crate::timestamp::Timestamp;
+
+mod effect;
+mod filter;
+mod storage_class;
+
+pub use effect::{Action, BucketRules, Effect, RuledVersion, VersionPlace, When, days_not_due_yet};
+pub use filter::NotKnown;
+pub use storage_class::is_readable;
 
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// An object, as rules see it.
+/// An object, as verdicts know it.
 #[derive(Clone, Copy, Debug)]
 pub struct RuledObject<'o> {
     /// The key.
@@ -22,6 +34,17 @@ pub struct RuledObject<'o> {
     pub tags: Option<&'o [Tag]>,
 }
 
+impl<'o> RuledObject<'o> {
+    fn version(self) -> RuledVersion<'o> {
+        RuledVersion {
+            size: Extent::Exact(self.size),
+            written: Some(self.written),
+            tags: self.tags,
+            ..RuledVersion::named(self.key)
+        }
+    }
+}
+
 /// The first midnight at which S3 may apply a number of days: they are added and the sum is rounded up to midnight UTC.
 fn due(from: Timestamp, days: u32) -> Timestamp {
     let sum = from.plus(DAY.saturating_mul(days));
@@ -32,33 +55,22 @@ fn due(from: Timestamp, days: u32) -> Timestamp {
     }
 }
 
-fn matches(rule: &LifecycleRule, object: RuledObject<'_>) -> bool {
-    let filter = &rule.filter;
-    rule.enabled
-        && object.key.starts_with(&filter.prefix)
-        && filter.size_greater_than.is_none_or(|n| object.size > n)
-        && filter.size_less_than.is_none_or(|n| object.size < n)
-        && (filter.tags.is_empty()
-            || object
-                .tags
-                .is_some_and(|have| filter.tags.iter().all(|t| have.contains(t))))
-}
-
 /// The rule that hides the object first, and the midnight from which it does.
 pub fn hides<'r>(
     rules: &'r LifecycleConfiguration,
     object: RuledObject<'_>,
 ) -> Option<(&'r LifecycleRule, Timestamp)> {
-    rules
-        .rules
+    let mut effects = Vec::new();
+    BucketRules::new(rules, Versioning::Enabled, object.written).effects(&object.version(), &mut effects);
+    let first = effects
         .iter()
-        .filter(|r| matches(r, object))
-        .filter_map(|r| match r.expiration {
-            Some(Expiration::Days(days)) => Some((r, due(object.written, days))),
-            Some(Expiration::Date(millis)) => Some((r, Timestamp::from_millis(millis))),
-            Some(Expiration::ExpiredObjectDeleteMarker) | None => None,
-        })
-        .min_by_key(|(_, from)| *from)
+        .find(|effect| effect.action == Action::Hide && effect.depends_on.is_none())?;
+    // A marker is dated 00:00 of its day, so that of a dated rule can be older than what it hides: from its date on.
+    let from = match first.when {
+        When::Date(date) => date,
+        When::Days(_) => first.at?,
+    };
+    Some((rules.rules.get(first.rule)?, from))
 }
 
 /// The rule that explains a marker at this time: it lies at midnight UTC and the object was old enough for it.
@@ -76,34 +88,14 @@ pub fn explains<'r>(
 }
 
 /// From when on a version that became noncurrent at `since` may be purged; `None`: no rule purges it.
-/// Rules that keep a number of newer versions are read as if they kept none: the deadline is never too late.
+/// Rules that keep a number of newer versions are read as if they kept none, and those that ask for tags that aren't known as if they
+/// fitted: the deadline is never too late.
 pub fn purges(
     rules: &LifecycleConfiguration,
     object: RuledObject<'_>,
     since: Timestamp,
 ) -> Option<Timestamp> {
-    rules
-        .rules
-        .iter()
-        .filter(|r| {
-            // Without tags at hand a rule that asks for some might match: warn too early rather than too late.
-            let unknown_tags = RuledObject {
-                tags: Some(&r.filter.tags),
-                ..object
-            };
-            matches(
-                r,
-                if object.tags.is_none() {
-                    unknown_tags
-                } else {
-                    object
-                },
-            )
-        })
-        .filter_map(|r| {
-            r.noncurrent_expiration
-                .as_ref()
-                .map(|n| due(since, n.noncurrent_days))
-        })
-        .min()
+    BucketRules::new(rules, Versioning::Enabled, since)
+        .purge(&object.version(), Some(since), None)?
+        .at
 }

@@ -20,6 +20,22 @@ pub struct SnapshotNo(u32);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ObjectNo(u32);
 
+/// A set of objects of an index, in little memory.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct ObjectSet(RoaringBitmap);
+
+impl ObjectSet {
+    /// Puts an object in; whether it is new there.
+    pub(crate) fn insert(&mut self, object: ObjectNo) -> bool {
+        self.0.insert(object.0)
+    }
+
+    /// Whether it is in there.
+    pub(crate) fn contains(&self, object: ObjectNo) -> bool {
+        self.0.contains(object.0)
+    }
+}
+
 /// The references of many snapshots.
 #[derive(Default)]
 pub struct ReferenceIndex {
@@ -234,6 +250,38 @@ impl ReferenceIndex {
     /// Everything that the snapshot names exactly.
     pub fn objects_of(&self, snapshot: SnapshotNo) -> impl Iterator<Item = ObjectNo> + '_ {
         self.snapshots.get(&snapshot).into_iter().flatten().map(ObjectNo)
+    }
+
+    /// Which of these snapshots name something in each directory, by the directory's number: who could name an object is told by where it lies.
+    pub(crate) fn by_directory(&self, snapshots: &[SnapshotNo]) -> HashMap<u32, Vec<u32>> {
+        let mut found: HashMap<u32, Vec<u32>> = HashMap::new();
+        for (place, snapshot) in (0..).zip(snapshots) {
+            let mut last = None;
+            for object in self.objects_of(*snapshot) {
+                let directory = self.directory_of(object);
+                // References of one snapshot come in runs from one directory.
+                if last == Some(directory) {
+                    continue;
+                }
+                last = Some(directory);
+                let named = found.entry(directory).or_default();
+                if named.last() != Some(&place) {
+                    named.push(place);
+                }
+            }
+        }
+        found
+    }
+
+    /// The number of the directory that an object lies in.
+    pub(crate) fn directory_of(&self, object: ObjectNo) -> u32 {
+        self.objects.get(object.0).directory & !OTHER_NAME
+    }
+
+    /// Bucket and key prefix of a directory.
+    pub(crate) fn directory(&self, number: u32) -> (&str, &str) {
+        let (bucket, directory) = &self.directories.texts[number as usize];
+        (bucket, directory)
     }
 
     /// What both snapshots name.

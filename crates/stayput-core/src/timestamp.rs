@@ -66,6 +66,15 @@ impl Timestamp {
         Self(self.0.div_euclid(MILLIS_PER_DAY).saturating_mul(MILLIS_PER_DAY))
     }
 
+    /// The day in UTC, such as `2026-11-29`, for people.
+    pub fn day(self) -> String {
+        let mut text = self.to_string();
+        if let Some(end) = text.find('T') {
+            text.truncate(end);
+        }
+        text
+    }
+
     /// Whether this is midnight UTC exactly.
     pub fn is_midnight(self) -> bool {
         self.0.rem_euclid(MILLIS_PER_DAY) == 0

@@ -82,11 +82,21 @@ pub enum FindingCode {
     ControlExpires,
     /// An object of an HA store can't be read, so nobody knows which checkpoint it names.
     HaUnreadable,
+    /// A lifecycle rule will hide objects that are needed.
+    RuleWillHideNeeded,
+    /// A lifecycle rule will delete objects that are needed for good: the bucket keeps no versions.
+    RuleWillDeleteNeeded,
+    /// A lifecycle rule will move objects that are needed to a class in which no job can read them.
+    RuleWillArchiveNeeded,
+    /// A lifecycle rule takes objects that are needed, if what isn't known of them fits: tags, a size.
+    RuleMayTakeNeeded,
+    /// A lifecycle rule will abort uploads whose ids are in the state of a snapshot.
+    RuleWillAbortUploads,
 }
 
 impl FindingCode {
     /// All codes, for documentation and tests.
-    pub const ALL: [Self; 30] = [
+    pub const ALL: [Self; 35] = [
         Self::FlinkDeletedNeeded,
         Self::DeletedNeeded,
         Self::DiscardCutShort,
@@ -117,6 +127,11 @@ impl FindingCode {
         Self::RootIsJobDirectory,
         Self::ControlExpires,
         Self::HaUnreadable,
+        Self::RuleWillHideNeeded,
+        Self::RuleWillDeleteNeeded,
+        Self::RuleWillArchiveNeeded,
+        Self::RuleMayTakeNeeded,
+        Self::RuleWillAbortUploads,
     ];
 
     /// The stable text, as in every JSON document.
@@ -336,6 +351,36 @@ impl FindingCode {
                 "This object of an HA store can't be read, so the checkpoint that it names isn't known and may pass for one that nobody needs.",
                 "Update Stayput or give it access. If the object is damaged, the next recovery of a JobManager fails: put an older version of it back, \
                  or remove its entry from ZooKeeper or the ConfigMap.",
+            ),
+            Self::RuleWillHideNeeded => (
+                "rule_will_hide_needed",
+                Urgent,
+                "A snapshot that names them can't be restored then.",
+                "Change the rules before the deadline: leave the directories of checkpoints out, or expire only noncurrent versions.",
+            ),
+            Self::RuleWillDeleteNeeded => (
+                "rule_will_delete_needed",
+                Urgent,
+                "A snapshot that names them can't be restored then.",
+                "Change the rules before the deadline: leave the directories of checkpoints out. And enable versioning.",
+            ),
+            Self::RuleWillArchiveNeeded => (
+                "rule_will_archive_needed",
+                Urgent,
+                "A snapshot that names them can't be restored then, until they are thawed.",
+                "Change the rules before the deadline: leave the directories of checkpoints out, or use a class that can be read at once.",
+            ),
+            Self::RuleMayTakeNeeded => (
+                "rule_may_take_needed",
+                Warning,
+                "Whether the rule takes them depends on what isn't known here: tags, sizes or the bucket's settings.",
+                "Look at the tags of the objects, and leave the directories of checkpoints out of the rule.",
+            ),
+            Self::RuleWillAbortUploads => (
+                "rule_will_abort_uploads",
+                Urgent,
+                "A lifecycle rule will abort unfinished uploads that the state of a sink names; what they hold is lost then.",
+                "Leave the prefix of the sink's output out of the rule, or raise its days beyond the longest stop of the job.",
             ),
         }
     }

@@ -1,0 +1,402 @@
+//! `stayput audit`: what lifecycle rules will do to checkpoints, from files alone, without any bucket.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use clap::{Args, ValueEnum};
+use s3_documents::bucket::Versioning;
+use s3_documents::lifecycle::{self, LifecycleConfiguration};
+use s3_documents::listing::{self, Listing, Row};
+use serde::Serialize;
+use stayput_core::catalogue::Catalogue;
+use stayput_core::forecast::{Forecast, Forecaster, Listed};
+use stayput_core::layout::METADATA_FILE;
+use stayput_core::location::{Location, ObjectLocation};
+use stayput_core::metadata;
+use stayput_core::report::finding::Finding;
+use stayput_core::root::Roots;
+use stayput_core::snapshot::{Contents, Facts, Snapshot, identity_of};
+use stayput_core::timestamp::Timestamp;
+
+use crate::exit::Exit;
+use crate::input::{self, At, Input};
+use crate::terminal::{Shown, ShownJson};
+
+mod place;
+mod text;
+
+/// What `audit` is given.
+#[derive(Args, Debug)]
+#[command(after_help = Exit::HELP)]
+pub struct Arguments {
+    /// The bucket's lifecycle rules: the output of `aws s3api get-bucket-lifecycle-configuration`, or XML. - for standard input
+    #[arg(long, value_name = "FILE")]
+    rules: PathBuf,
+    /// `_metadata` files of checkpoints and savepoints that must stay, or directories that hold one
+    #[arg(long, required = true, value_name = "FILE", num_args = 1..)]
+    snapshot: Vec<PathBuf>,
+    /// Listings of the bucket, for ages and sizes: the output of `aws s3api list-objects-v2`, `list-object-versions` or `aws s3 ls --recursive`
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    listing: Vec<PathBuf>,
+    /// Where the snapshot lies, if its own paths don't say: s3://bucket/…/chk-8
+    #[arg(long, value_name = "URI", value_parser = input::place)]
+    at: Option<At>,
+    /// The bucket of rules and listings, if the snapshots name several
+    #[arg(long, value_name = "NAME")]
+    bucket: Option<String>,
+    /// Whether the bucket keeps versions. Not said: taken to be enabled
+    #[arg(long, value_enum, value_name = "STATE")]
+    versioning: Option<VersioningState>,
+    /// The moment to ask about, such as 2026-03-14T00:00:00Z. Default: now
+    #[arg(long, value_name = "TIME", value_parser = Timestamp::parse)]
+    now: Option<Timestamp>,
+    /// The form of the answer
+    #[arg(long, value_enum, default_value_t)]
+    output: Output,
+    /// The same as --output json
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum VersioningState {
+    /// A rule hides objects; they can be put back
+    Enabled,
+    /// Versions exist, but what is written now has none
+    Suspended,
+    /// A rule deletes objects for good
+    Never,
+}
+
+/// The form of the answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Output {
+    /// For people
+    #[default]
+    Text,
+    /// One document
+    Json,
+}
+
+/// What was found, and what it rests on.
+#[derive(Serialize)]
+struct Document<'a> {
+    #[serde(flatten)]
+    forecast: &'a Forecast,
+    findings: &'a [Finding],
+    /// Snapshots whose objects were asked about, as URLs of their `_metadata`.
+    snapshots: Vec<String>,
+    /// What the answer rests on besides, and what it leaves out.
+    notes: &'a [String],
+}
+
+/// Everything that was read.
+struct Audit {
+    bucket: String,
+    rules: LifecycleConfiguration,
+    versioning: Versioning,
+    catalogue: Catalogue,
+    now: Timestamp,
+    notes: Vec<String>,
+}
+
+/// Holds snapshots against rules.
+///
+/// # Errors
+/// The output can't be written.
+pub fn run(arguments: &Arguments, out: &mut dyn Write) -> io::Result<Exit> {
+    if let Some(exit) = input::one_place_for_one_file(arguments.at.as_ref(), arguments.snapshot.len()) {
+        return Ok(exit);
+    }
+    let (audit, mut exit) = match read(arguments) {
+        Ok(read) => read,
+        Err((exit, message)) => {
+            eprintln!("stayput: {}", Shown(&message));
+            return Ok(exit);
+        }
+    };
+    let needed: Vec<_> = audit.catalogue.iter().map(|(id, _)| id).collect();
+    let mut forecaster = Forecaster::new(&audit.catalogue, needed, audit.now);
+    forecaster.bucket(&audit.bucket, &audit.rules, audit.versioning);
+    let mut notes = audit.notes.clone();
+    for file in &arguments.listing {
+        if let Err(message) = tell(file, &audit.bucket, &mut forecaster, &mut notes) {
+            eprintln!("stayput: {}", Shown(&message));
+            return Ok(Exit::Usage);
+        }
+    }
+    let forecast = forecaster.finish();
+    let findings = forecast.findings();
+    let hidden = forecast
+        .buckets
+        .iter()
+        .any(|b| b.hidden > 0 || b.archived.objects > 0);
+    if forecast.is_harmful() || hidden {
+        exit = exit.and(Exit::Findings);
+    }
+    let snapshots: Vec<String> = audit
+        .catalogue
+        .iter()
+        .map(|(_, s)| s.metadata.to_string())
+        .collect();
+    if arguments.json || arguments.output == Output::Json {
+        let document = Document {
+            forecast: &forecast,
+            findings: &findings,
+            snapshots,
+            notes: &notes,
+        };
+        writeln!(out, "{}", ShownJson(&serde_json::to_string_pretty(&document)?))?;
+    } else {
+        text::write(
+            &forecast,
+            snapshots.len(),
+            !arguments.listing.is_empty(),
+            &notes,
+            out,
+        )?;
+    }
+    Ok(exit)
+}
+
+/// What can't be used at all, and how the command ends.
+type Refused = (Exit, String);
+
+fn read(arguments: &Arguments) -> Result<(Audit, Exit), Refused> {
+    let rules = bytes(&arguments.rules, "the rules")?;
+    let rules =
+        lifecycle::parse(&rules).map_err(|e| (Exit::Usage, format!("{}: {e}", arguments.rules.display())))?;
+    let mut catalogue = Catalogue::new();
+    let mut notes = Vec::new();
+    let mut exit = Exit::Fine;
+    let mut elsewhere = 0;
+    for file in &arguments.snapshot {
+        let input = input::read(file, arguments.at.as_ref()).map_err(|e| (Exit::Usage, e.to_string()))?;
+        match snapshot(&input, &mut catalogue) {
+            Ok(read) => {
+                elsewhere += read.elsewhere;
+                if read.guessed {
+                    notes.push(format!(
+                        "{} is taken to lie at {}, by the paths in it. If it doesn't, say where with --at.",
+                        input.name, read.at
+                    ));
+                }
+            }
+            Err((Exit::CantTell, message)) => {
+                eprintln!("stayput: {}", Shown(&message));
+                notes.push(format!("{message} What it needs isn't part of this answer."));
+                exit = exit.and(Exit::CantTell);
+            }
+            Err(refused) => return Err(refused),
+        }
+    }
+    if elsewhere > 0 {
+        notes.push(format!(
+            "{elsewhere} handles name files on other file systems than S3, which no rule of a bucket reaches."
+        ));
+    }
+    let bucket = bucket(arguments, &catalogue)?;
+    let versioning = match arguments.versioning {
+        Some(VersioningState::Enabled) => Versioning::Enabled,
+        Some(VersioningState::Suspended) => Versioning::Suspended,
+        Some(VersioningState::Never) => Versioning::Never,
+        None => {
+            notes.push(
+                "Versioning is taken to be enabled. If it isn't, what a rule takes is gone for good: look with `aws s3api \
+                 get-bucket-versioning`, and say it with --versioning."
+                    .to_owned(),
+            );
+            Versioning::Enabled
+        }
+    };
+    let now = match arguments.now {
+        Some(now) => now,
+        None => clock()?,
+    };
+    let audit = Audit {
+        bucket,
+        rules,
+        versioning,
+        catalogue,
+        now,
+        notes,
+    };
+    Ok((audit, exit))
+}
+
+fn clock() -> Result<Timestamp, Refused> {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since
+        .ok()
+        .and_then(|since| i64::try_from(since.as_millis()).ok())
+        .map(Timestamp::from_millis)
+        .ok_or_else(|| {
+            (
+                Exit::Usage,
+                "this machine's clock stands before 1970: say the time with --now".to_owned(),
+            )
+        })
+}
+
+/// A file that is used whole or not at all.
+fn bytes(file: &Path, what: &str) -> Result<Vec<u8>, Refused> {
+    input::read_file(file).map_err(|e| (Exit::Usage, format!("{e} ({what})")))
+}
+
+/// A `_metadata` that was put into the catalogue.
+struct InCatalogue {
+    at: ObjectLocation,
+    /// Its own paths say so, nobody else.
+    guessed: bool,
+    /// How many of its handles name files on other file systems.
+    elsewhere: u64,
+}
+
+/// Puts a `_metadata` into the catalogue.
+fn snapshot(input: &Input, catalogue: &mut Catalogue) -> Result<InCatalogue, Refused> {
+    let said = input.at.as_ref().is_some_and(|at| !at.guessed);
+    let at = match &input.at {
+        Some(At {
+            location: Location::S3(directory),
+            guessed: false,
+            ..
+        }) => ObjectLocation::new(
+            directory.bucket(),
+            format!("{}/{METADATA_FILE}", directory.key()).trim_start_matches('/'),
+        ),
+        Some(At {
+            guessed: false, text, ..
+        }) => {
+            return Err((
+                Exit::Usage,
+                format!(
+                    "--at {text}: rules of a bucket reach only what lies on S3; write s3://bucket/…/chk-8"
+                ),
+            ));
+        }
+        Some(At { guessed: true, .. }) | None => place::of(&input.bytes)
+            .map_err(|e| (Exit::CantTell, format!("{}: {e}.", input.name)))?
+            .ok_or_else(|| {
+                (
+                    Exit::Usage,
+                    format!(
+                        "{}: its paths don't say where on S3 it lies. Say it with --at s3://bucket/…/chk-8",
+                        input.name
+                    ),
+                )
+            })?,
+    };
+    let taken = metadata::take(&input.bytes, &at, &Roots::default())
+        .map_err(|e| (Exit::CantTell, format!("{}: {}.", input.name, e.why)))?;
+    let references = taken
+        .references
+        .iter()
+        .map(|(location, extent)| (location, *extent));
+    let references = catalogue
+        .enter_references(references)
+        .map_err(|e| (Exit::CantTell, format!("{}: {e}.", input.name)))?;
+    let (kind, job) = identity_of(&at);
+    catalogue.insert(Snapshot {
+        metadata: at.clone(),
+        version: None,
+        etag: String::new(),
+        size: input.bytes.len() as u64,
+        kind,
+        job,
+        // Nobody asks for its class here.
+        written: Timestamp::from_millis(0),
+        hidden: None,
+        contents: Contents::Read(Facts {
+            references,
+            checkpoint_id: taken.complete.checkpoint_id,
+            operators: taken.operators,
+            backends: taken.backends,
+            directories: taken.directories,
+        }),
+        kept: None,
+    });
+    Ok(InCatalogue {
+        at,
+        guessed: !said,
+        elsewhere: taken.elsewhere,
+    })
+}
+
+/// The bucket that rules and listings are of: that of the snapshots, unless it was said.
+fn bucket(arguments: &Arguments, catalogue: &Catalogue) -> Result<String, Refused> {
+    if let Some(bucket) = &arguments.bucket {
+        return Ok(bucket.clone());
+    }
+    let mut buckets: Vec<&str> = catalogue.iter().map(|(_, s)| s.metadata.bucket()).collect();
+    buckets.sort_unstable();
+    buckets.dedup();
+    match buckets.as_slice() {
+        [bucket] => Ok((*bucket).to_owned()),
+        [] => Err((
+            Exit::CantTell,
+            "no snapshot could be read, so nothing can be said about the rules".to_owned(),
+        )),
+        several => Err((
+            Exit::Usage,
+            format!(
+                "the snapshots lie in several buckets ({}): say with --bucket which one the rules are of",
+                several.join(", ")
+            ),
+        )),
+    }
+}
+
+/// Tells the forecaster what a listing shows.
+fn tell(
+    file: &Path,
+    bucket: &str,
+    forecaster: &mut Forecaster<'_>,
+    notes: &mut Vec<String>,
+) -> Result<(), String> {
+    let name = file.display();
+    let bytes = input::read_file(file).map_err(|e| format!("{e} (a listing)"))?;
+    let listing = listing::parse(&bytes).map_err(|e| format!("{name}: {e}"))?;
+    let truncated = match listing {
+        Listing::Versions(versions) => {
+            for row in versions.rows().into_iter().filter(Row::is_latest) {
+                let location = ObjectLocation::new(bucket, row.key());
+                match row {
+                    Row::Version(version) => forecaster.listed(
+                        &location,
+                        &Listed {
+                            size: version.size,
+                            written: Timestamp::from_millis(version.last_modified),
+                            storage_class: version.storage_class.as_deref(),
+                            tags: None,
+                            null_version: Some(version.version_id == "null"),
+                        },
+                    ),
+                    Row::Marker(_) => forecaster.hidden(&location),
+                }
+            }
+            versions.truncated
+        }
+        Listing::Objects(objects) | Listing::Text(objects) => {
+            for object in &objects.objects {
+                forecaster.listed(
+                    &ObjectLocation::new(bucket, object.key.as_str()),
+                    &Listed {
+                        size: object.size,
+                        written: Timestamp::from_millis(object.last_modified),
+                        storage_class: object.storage_class.as_deref(),
+                        tags: None,
+                        null_version: None,
+                    },
+                );
+            }
+            objects.truncated
+        }
+    };
+    if truncated {
+        notes.push(format!(
+            "The listing {name} was cut off: more objects would follow."
+        ));
+    }
+    Ok(())
+}

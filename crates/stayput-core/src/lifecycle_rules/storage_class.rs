@@ -1,0 +1,26 @@
+//! Storage classes: which can be read at once, and the order in which rules move objects.
+
+/// Whether an object in this class can be read without being thawed first. `None`: not known. `INTELLIGENT_TIERING` has archive tiers, if the
+/// bucket's owner opted in, and other stores have classes of their own.
+pub fn is_readable(storage_class: &str) -> Option<bool> {
+    match storage_class {
+        "GLACIER" | "DEEP_ARCHIVE" => Some(false),
+        "STANDARD" | "REDUCED_REDUNDANCY" | "STANDARD_IA" | "ONEZONE_IA" | "GLACIER_IR"
+        | "EXPRESS_ONEZONE" => Some(true),
+        _ => None,
+    }
+}
+
+/// The step on the stairs down which transitions lead; the highest number is the cheapest. `None`: not S3's own class.
+pub(super) fn step(storage_class: &str) -> Option<u8> {
+    Some(match storage_class {
+        "STANDARD" | "REDUCED_REDUNDANCY" => 0,
+        "STANDARD_IA" => 1,
+        "INTELLIGENT_TIERING" => 2,
+        "ONEZONE_IA" => 3,
+        "GLACIER_IR" => 4,
+        "GLACIER" => 5,
+        "DEEP_ARCHIVE" => 6,
+        _ => return None,
+    })
+}
