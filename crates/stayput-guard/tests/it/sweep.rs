@@ -439,6 +439,66 @@ async fn settings_that_the_bucket_contradicts_are_told() {
 }
 
 #[tokio::test]
+async fn the_rule_that_will_break_a_running_job_is_told_with_its_day_before_it_does() {
+    let lab = Lab::new();
+    // Everything is visible; the oldest file is of August, so the rule of 30 days takes it at the next midnight.
+    set_rules(&lab, THIRTY_DAYS);
+    let mut guard = lab.guard();
+    let report = sweep_and_tell(&mut guard).await;
+    let told: Vec<_> = report
+        .judged
+        .findings
+        .iter()
+        .filter(|f| f.code == FindingCode::RuleWillHideNeeded)
+        .collect();
+    let [finding] = told[..] else {
+        panic!("{:?}", report.judged.findings)
+    };
+    assert_eq!(finding.about, format!("s3://{BUCKET}/{JOB}"));
+    let broken = &report.forecast.buckets[0].snapshots;
+    assert_eq!(
+        (broken.len(), broken[0].metadata.key()),
+        (1, metadata_key(8).as_str())
+    );
+    assert!(finding.objects as usize >= old_files(&lab).len(), "{finding}");
+    assert!(
+        finding.meaning.contains("save-money")
+            && finding.next_step.contains("put-bucket-lifecycle-configuration")
+    );
+    assert!(lab.copied().is_empty());
+    // Nothing is missing yet, and who was told this hour isn't told again.
+    assert_eq!(report.seen.incomplete.len(), 0);
+    let report = sweep_and_tell(&mut guard).await;
+    assert_eq!(codes(&report), Vec::new());
+    // A rule that takes only what nobody sees any more harms nothing.
+    set_rules(
+        &lab,
+        r#"{"Rules": [{"ID": "old-versions", "Status": "Enabled", "Filter": {"Prefix": ""},
+        "NoncurrentVersionExpiration": {"NoncurrentDays": 30}}]}"#,
+    );
+    lab.model.advance(DAY);
+    let report = lab.guard().sweep().await;
+    assert_eq!(codes(&report), Vec::new());
+}
+
+#[tokio::test]
+async fn rules_that_may_not_be_read_are_unknown_and_no_forecast() {
+    let lab = Lab::new();
+    let denied = Fault::answers(PortErrorKind::Denied).on("GetBucketLifecycleConfiguration");
+    lab.model.plan(denied.always());
+    let report = lab.guard().sweep().await;
+    assert_eq!(report.unread, Vec::<String>::new());
+    assert!(
+        report
+            .unknown
+            .iter()
+            .any(|u| u.contains("GetBucketLifecycleConfiguration")),
+        "{:?}",
+        report.unknown
+    );
+}
+
+#[tokio::test]
 async fn a_healthy_job_costs_a_sweep_few_requests_whatever_it_names() {
     let lab = Lab::new();
     let report = lab.guard().sweep().await;
