@@ -275,7 +275,7 @@ where
 {
     let told = match &prepared.task {
         Task::Events(events) => Told::OfEvents(events, guard.handle(&events.messages).await),
-        Task::Sweep => Told::OfSweep(guard.sweep().await),
+        Task::Sweep => Told::OfSweep(Box::new(guard.sweep().await)),
     };
     let exit = print::write(&told, prepared.output, out)?;
     out.flush()?;

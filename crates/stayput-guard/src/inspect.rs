@@ -223,14 +223,12 @@ async fn missing_objects<R: Reading + Sync, J: Journal + Sync>(
         match seen.get(object) {
             None => {}
             Some((location, Seen::Visible(visible))) => {
-                if !catalogue
+                let fits = catalogue
                     .index
                     .extents(object)
                     .iter()
-                    .all(|e| e.allows(visible.size))
-                {
-                    overwritten.insert(location.clone());
-                }
+                    .all(|e| e.allows(visible.size));
+                overwritten.extend((!fits).then(|| location.clone()));
             }
             Some((location, Seen::Missing(history))) => {
                 let cause = eyes.cause_of(location, history, false).await?;

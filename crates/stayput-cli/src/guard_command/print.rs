@@ -19,7 +19,7 @@ use crate::terminal::{Shown, ShownJson};
 /// What came of a call.
 pub(super) enum Told<'e> {
     OfEvents(&'e Events, BatchReport),
-    OfSweep(SweepReport),
+    OfSweep(Box<SweepReport>),
 }
 
 impl Told<'_> {

@@ -125,8 +125,7 @@ fn drop_what_was_told(report: &mut BatchReport) -> u64 {
         }
         Outcome::Leave(_) | Outcome::Restore(_) | Outcome::Later { .. } => true,
     });
-    let dropped = (before - report.verdicts.len()) as u64;
-    dropped
+    (before - report.verdicts.len()) as u64
 }
 
 /// What a sweep has seen so far.

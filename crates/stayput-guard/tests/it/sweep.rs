@@ -460,7 +460,7 @@ async fn the_rule_that_will_break_a_running_job_is_told_with_its_day_before_it_d
         (broken.len(), broken[0].metadata.key()),
         (1, metadata_key(8).as_str())
     );
-    assert!(finding.objects as usize >= old_files(&lab).len(), "{finding}");
+    assert!(finding.objects >= old_files(&lab).len() as u64, "{finding}");
     assert!(
         finding.meaning.contains("save-money")
             && finding.next_step.contains("put-bucket-lifecycle-configuration")
