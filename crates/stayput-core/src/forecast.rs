@@ -246,7 +246,7 @@ impl<'a> Forecaster<'a> {
 
     /// Judges what no listing showed, by its key alone, and sums up.
     pub fn finish(mut self) -> Forecast {
-        let references = std::mem::take(&mut self.references);
+        let references = self.references.clone();
         let index = &self.catalogue.index;
         let mut rest = Vec::new();
         for (snapshot, _) in &references {
@@ -256,7 +256,6 @@ impl<'a> Forecaster<'a> {
                     .objects_of(*snapshot)
                     .filter(|object| !self.seen.contains(*object)),
             );
-            self.references.clone_from(&references);
             for object in rest.drain(..) {
                 if !self.seen.insert(object) {
                     continue;

@@ -152,6 +152,7 @@ fn the_rule_that_expires_files_of_incremental_checkpoints_after_30_days_fails() 
     assert_eq!(findings.len(), 1);
     assert_eq!(findings[0].code, FindingCode::RuleWillHideNeeded);
     assert_eq!(findings[0].severity, Severity::Urgent);
+    assert_eq!(findings[0].broken.len(), 2);
     let text = findings[0].to_string();
     for part in [
         "save-money",
@@ -178,8 +179,9 @@ fn the_corrected_rules_take_nothing_and_keep_the_others() {
     );
     let first = forecast(&catalogue, &files, &before, Versioning::Enabled);
     let bucket = &first.buckets[0];
+    // The dated rule comes too late to take anything, and is changed all the same: it would take what is written later.
     assert!(
-        first.is_harmful() && bucket.harms.len() >= 3,
+        first.is_harmful() && bucket.harms.len() == 2,
         "{:?}",
         bucket.harms
     );

@@ -24,7 +24,7 @@ pub(super) fn write(
             writeln!(out)?;
             write_harm(forecast, harm, out)?;
         }
-        breaks(bucket, out)?;
+        breaks(forecast, bucket, out)?;
         trouble_now(bucket, out)?;
         uploads(bucket, out)?;
         ages(forecast, bucket, out)?;
@@ -131,7 +131,7 @@ fn write_harm(forecast: &Forecast, harm: &Harm, out: &mut dyn Write) -> io::Resu
     line(out, "put back", &harm.put_back_text())
 }
 
-fn breaks(bucket: &BucketForecast, out: &mut dyn Write) -> io::Result<()> {
+fn breaks(forecast: &Forecast, bucket: &BucketForecast, out: &mut dyn Write) -> io::Result<()> {
     if bucket.snapshots.is_empty() {
         return Ok(());
     }
@@ -141,6 +141,7 @@ fn breaks(bucket: &BucketForecast, out: &mut dyn Write) -> io::Result<()> {
     let mut table = Table::new(&[]);
     for snapshot in ordered.iter().take(SHOWN * 3) {
         let when = match snapshot.from {
+            Some(from) if from <= forecast.now => "any moment".to_owned(),
             Some(from) => format!("from {}", from.day()),
             None if snapshot.objects == 0 => "perhaps".to_owned(),
             None => "some day".to_owned(),

@@ -36,16 +36,17 @@ impl Forecast {
         finding.objects = harm.amount.objects;
         finding.examples.clone_from(&harm.examples);
         finding.deadline = harm.first;
+        finding.broken = harm.snapshots.iter().map(ToString::to_string).collect();
         let soon = |at: Timestamp| at <= self.now.plus(URGENT_WITHIN);
         if finding.severity == Severity::Urgent && !harm.first.is_some_and(soon) {
             finding.severity = Severity::Warning;
         }
         finding.meaning = format!(
-            "{} {} {} {}. {}",
+            "{} {} {}. {} {}",
             sentence_start(&harm.rule.to_string()),
             harm.does(),
             harm.starting(self.now),
-            code.meaning().trim_end_matches('.'),
+            code.meaning(),
             harm.put_back_text()
         )
         .trim_end()

@@ -1,6 +1,6 @@
 //! What a forecast says.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use s3_documents::lifecycle::LifecycleRule;
 use serde::{Serialize, Serializer};
@@ -168,9 +168,8 @@ pub struct Harm {
     pub by_day: BTreeMap<Timestamp, u64>,
     /// The first ten objects, as URLs.
     pub examples: Vec<String>,
-    /// The snapshots that need them, as numbers in [`BucketForecast::snapshots`].
-    #[serde(skip)]
-    pub(super) snapshots: BTreeSet<u32>,
+    /// The `_metadata` of the snapshots that need them.
+    pub snapshots: Vec<ObjectLocation>,
     /// How long what was taken can be put back.
     pub put_back: PutBack,
 }
@@ -192,7 +191,7 @@ impl Harm {
 
 /// How long what a rule took can be put back, the worst of all its objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(tag = "put_back", rename_all = "snake_case")]
+#[serde(tag = "how", rename_all = "snake_case")]
 pub enum PutBack {
     /// Not at all: it is deleted for good.
     Never,

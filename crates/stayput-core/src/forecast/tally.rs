@@ -318,7 +318,11 @@ impl<'a> Tally<'a> {
                 last: sums.by_day.keys().next_back().copied(),
                 by_day: sums.by_day,
                 examples: sums.examples.urls(bucket),
-                snapshots: sums.snapshots,
+                snapshots: sums
+                    .snapshots
+                    .iter()
+                    .map(|place| snapshots[*place as usize].clone())
+                    .collect(),
                 put_back: sums.put_back.unwrap_or(PutBack::Always),
             })
             .collect();

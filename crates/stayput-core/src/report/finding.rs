@@ -168,6 +168,18 @@ impl FindingCode {
         )
     }
 
+    /// Whether it tells of what rules will do, not of what has happened.
+    pub fn is_forecast(self) -> bool {
+        matches!(
+            self,
+            Self::RuleWillHideNeeded
+                | Self::RuleWillDeleteNeeded
+                | Self::RuleWillArchiveNeeded
+                | Self::RuleMayTakeNeeded
+                | Self::RuleWillAbortUploads
+        )
+    }
+
     fn explanation(self) -> (&'static str, Severity, &'static str, &'static str) {
         use Severity::{Lost, Notice, Urgent, Warning};
         match self {
@@ -399,7 +411,8 @@ pub struct Finding {
     pub objects: u64,
     /// The first ten of them, as URLs.
     pub examples: Vec<String>,
-    /// Until when it can be undone: when the bucket's rules purge the first version. `None`: no rule does.
+    /// Until when it can be undone: when the bucket's rules purge the first version. `None`: no rule does. Of a forecast: the first midnight
+    /// from which the rule takes something.
     pub deadline: Option<Timestamp>,
     /// Whether the job's restore succeeds later by itself.
     pub retry_helps: bool,
@@ -409,7 +422,7 @@ pub struct Finding {
     pub next_step: String,
     /// A command that undoes it for the first object, where there is one.
     pub undo: Option<String>,
-    /// Of a loss: every visible snapshot that names what is lost.
+    /// Of a loss: every visible snapshot that names what is lost. Of a forecast: every snapshot that names what will be taken.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub broken: Vec<String>,
     /// Of a loss: the newest checkpoint of the same directory of which nothing is missing.
@@ -464,7 +477,11 @@ impl std::fmt::Display for Finding {
             f.write_str(".")?;
         }
         if let Some(deadline) = self.deadline {
-            write!(f, " It can be undone until {deadline}.")?;
+            if self.code.is_forecast() {
+                write!(f, " The rules can be changed until {deadline}.")?;
+            } else {
+                write!(f, " It can be undone until {deadline}.")?;
+            }
         }
         if let Some(works) = &self.newest_that_works {
             write!(f, " The newest that still works: {works}.")?;
