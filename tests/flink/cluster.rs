@@ -193,7 +193,8 @@ web.tmpdir: {folder}/tmp
 io.tmp.dirs: {folder}/tmp
 blob.storage.directory: {folder}/tmp
 heartbeat.interval: 500
-heartbeat.timeout: 8000
+heartbeat.timeout: 60000
+pekko.ask.timeout: 60 s
 taskmanager.numberOfTaskSlots: 2
 taskmanager.cpu.cores: 1.0
 taskmanager.memory.framework.heap.size: 128m
@@ -220,6 +221,8 @@ fn java(release: &Release, folder: &Path, class: &str, log: &str) -> Child {
     command
         .args(["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"])
         .args(OPENED.map(|package| format!("--add-opens=java.base/{package}=ALL-UNNAMED")))
+        // Flink's own setting for it (pekko.startup-timeout) sets another one; 10 seconds are too few on a busy machine.
+        .arg("-Dpekko.remote.classic.startup-timeout=300s")
         .arg(format!("-Djava.io.tmpdir={}", folder.join("tmp").display()))
         .arg(format!(
             "-Dlog4j.configurationFile={}",
