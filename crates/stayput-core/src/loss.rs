@@ -47,7 +47,7 @@ pub struct MissingObject {
     pub told: bool,
 }
 
-/// What happened in the job directory after `_metadata` was hidden.
+/// What happened in the job directory after `_metadata` was hidden, or in its own after it was complete.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DirectoryUse {
     /// No new object under any other `chk-M/`.
@@ -57,7 +57,7 @@ pub enum DirectoryUse {
         /// That id.
         id: u64,
     },
-    /// New objects under a lower id: a new run.
+    /// New objects under a lower id, or beside the complete `_metadata`: a new run.
     NewRun {
         /// That id.
         id: u64,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::StreamExt;
 use futures_util::stream;
 use stayput_core::catalogue::SnapshotId;
-use stayput_core::layout;
+use stayput_core::layout::{self, METADATA_FILE};
 use stayput_core::location::ObjectLocation;
 use stayput_core::loss::{DirectoryUse, Loss, MetadataState, MissingObject};
 use stayput_core::reference_index::ObjectNo;
@@ -322,7 +322,8 @@ async fn see_directory<R: Reading + Sync, J: Journal + Sync>(
     Ok(seen)
 }
 
-/// Whether objects were written under other checkpoints of the directory after `_metadata` was hidden.
+/// Whether objects were written under other checkpoints of the directory after `_metadata` was hidden, or beside `_metadata` after it was
+/// complete: a new run that meets an old `chk-N/_metadata` can't complete its own and deletes the old directory with its own files in it.
 /// What Stayput or a person put back isn't new: it has an older version or a marker below.
 async fn directory_use<R: Reading + Sync, J: Journal + Sync>(
     eyes: &Eyes<'_, R, J>,
@@ -330,13 +331,27 @@ async fn directory_use<R: Reading + Sync, J: Journal + Sync>(
     id: SnapshotId,
     hidden_at: Timestamp,
 ) -> Result<DirectoryUse, PortError> {
-    let Some((own, job)) = survey
+    let Some((own, job, written)) = survey
         .catalogue
         .get(id)
-        .and_then(|s| Some((s.directory_id()?, s.job.clone())))
+        .and_then(|s| Some((s.directory_id()?, s.job.clone(), s.written)))
     else {
         return Ok(DirectoryUse::Quiet);
     };
+    let own_prefix = format!("{}chk-{own}/", job.prefix);
+    let rows = rows_below(eyes, &job.bucket, &own_prefix).await?;
+    let met_by_a_new_run = rows.iter().any(|row| {
+        let is_data = |r: &&VersionEntry| r.key == row.key && matches!(r.kind, VersionKind::Data { .. });
+        matches!(row.kind, VersionKind::Data { .. })
+            && !row.key.ends_with('/')
+            && row.key != format!("{own_prefix}{METADATA_FILE}")
+            && written < row.last_modified
+            && row.last_modified <= hidden_at
+            && rows.iter().filter(is_data).count() == 1
+    });
+    if met_by_a_new_run {
+        return Ok(DirectoryUse::NewRun { id: own });
+    }
     let listing = eyes
         .reading
         .list(&job.bucket, &format!("{}chk-", job.prefix), true)
@@ -352,14 +367,7 @@ async fn directory_use<R: Reading + Sync, J: Journal + Sync>(
     others.sort_unstable();
     let mut used = DirectoryUse::Quiet;
     for (other, prefix) in others {
-        let of = VersionsOf {
-            bucket: &job.bucket,
-            prefix: &prefix,
-            by_directory: false,
-            after_key: None,
-            pages: None,
-        };
-        let rows = eyes.reading.versions(of).await?.entries;
+        let rows = rows_below(eyes, &job.bucket, &prefix).await?;
         let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
         for row in &rows {
             *counts.entry(row.key.as_str()).or_default() += 1;
@@ -379,4 +387,19 @@ async fn directory_use<R: Reading + Sync, J: Journal + Sync>(
         }
     }
     Ok(used)
+}
+
+async fn rows_below<R: Reading + Sync, J: Journal + Sync>(
+    eyes: &Eyes<'_, R, J>,
+    bucket: &str,
+    prefix: &str,
+) -> Result<Vec<VersionEntry>, PortError> {
+    let of = VersionsOf {
+        bucket,
+        prefix,
+        by_directory: false,
+        after_key: None,
+        pages: None,
+    };
+    Ok(eyes.reading.versions(of).await?.entries)
 }
