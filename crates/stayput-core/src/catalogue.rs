@@ -287,13 +287,19 @@ impl Catalogue {
             })
     }
 
-    /// The class of a snapshot at a moment. Unreadable checkpoints count as heads by age, since nobody can know better.
+    /// The class of a snapshot at a moment. An unreadable checkpoint counts as a head by age, since nobody can know better, unless a
+    /// readable newer one stands beside it.
     pub fn class(&self, id: SnapshotId, moment: Moment, dormant_after: Duration) -> Class {
         let Some(snapshot) = self.get(id) else {
             return Class::Spare;
         };
-        if snapshot.kind == SnapshotKind::Savepoint || !forms_a_group(snapshot) {
+        if snapshot.kind == SnapshotKind::Savepoint {
             return class_of_savepoint(snapshot, moment, dormant_after);
+        }
+        if !forms_a_group(snapshot) {
+            let by_age = class_of_savepoint(snapshot, moment, dormant_after);
+            let overtaken = by_age < Class::Running && self.readable_newer_head_beside(snapshot);
+            return if overtaken { Class::Spare } else { by_age };
         }
         let (group, subject) = self.group(id, snapshot);
         group.class(subject, moment, dormant_after)

@@ -120,16 +120,12 @@ impl Group<'_> {
                 break;
             }
         }
-        // A newer one that can't be read is the head, as far as anybody knows.
+        // A newer one that can't be read is the head, as far as anybody knows; if Flink hid it, there is none: whether it was discarded,
+        // claimed or couldn't be stored is told by what nobody can read.
         if let Some(n) = by_id {
             let head = self.members[n];
             let overtaken = self.unreadable.iter().any(|u| {
-                u.written <= at
-                    && u.written >= head.written
-                    && u.directory_id() > head.directory_id()
-                    && u.hidden
-                        .as_ref()
-                        .is_none_or(|h| h.at >= at || !h.cause.is_flink_or_unknown())
+                u.written <= at && u.written >= head.written && u.directory_id() > head.directory_id()
             });
             if overtaken {
                 by_id = None;

@@ -37,7 +37,7 @@ pub enum Answer {
 pub struct BatchReport {
     /// One answer per message, in their order.
     pub answers: Vec<(String, Answer)>,
-    /// One verdict per object that a message said was deleted, in key order.
+    /// One verdict per object that a message said was deleted, and per object that a returning `_metadata` waits for, in key order.
     pub verdicts: Vec<Acted>,
     /// What people must be told now: each is sent again only when it changes or after a day.
     pub findings: Vec<Finding>,

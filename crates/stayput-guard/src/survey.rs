@@ -19,7 +19,7 @@ use crate::memory::HiddenIds;
 use crate::port::{Journal, Listing, PortError, Reading};
 pub(crate) use eyes::Eyes;
 pub(crate) use fetch::first_written;
-use fetch::{Fetched, fetch};
+use fetch::{Fetched, Known, fetch};
 
 mod discover;
 mod eyes;
@@ -411,11 +411,11 @@ impl Survey {
         hidden: Option<HiddenBy>,
     ) {
         let (kind, job) = identity_of(metadata);
-        let (head, contents) = match fetched {
+        let (known, contents) = match fetched {
             Fetched::Failed(why) => return self.fail(job, why),
             Fetched::Absent => return self.catalogue.remove(metadata),
-            Fetched::Unreadable(why) => (
-                None,
+            Fetched::Unreadable(why, seen) => (
+                seen.as_ref().map(Known::from).unwrap_or_default(),
                 Contents::Unreadable {
                     why,
                     names_at_least: Vec::new(),
@@ -441,17 +441,17 @@ impl Survey {
                     },
                     Err(NotTaken { why, names_at_least }) => Contents::Unreadable { why, names_at_least },
                 };
-                (Some(body.head), contents)
+                (Known::from(&body.head), contents)
             }
         };
         self.catalogue.insert(Snapshot {
             metadata: metadata.clone(),
-            version: head.as_ref().and_then(|h| h.version.clone()),
-            etag: head.as_ref().map(|h| h.etag.clone()).unwrap_or_default(),
-            size: head.as_ref().map_or(0, |h| h.size),
+            version: known.version,
+            etag: known.etag,
+            size: known.size,
             kind,
             job,
-            written: head.as_ref().map_or(eyes.now, first_written),
+            written: known.written.unwrap_or(eyes.now),
             hidden,
             contents,
             kept: None,

@@ -203,6 +203,7 @@ where
         location: &ObjectLocation,
         plain: &str,
         facts: &[ReferrerFacts],
+        cause: &Cause,
     ) -> Evidence<'e> {
         let root = self.eyes.mandate.roots.find(location).map(|(root, _)| root.kind);
         if root == Some(RootKind::Ha) {
@@ -210,7 +211,20 @@ where
         }
         // Of a directory that couldn't be read whole nobody knows the heads: what its snapshots need is no answer yet.
         let known = |f: &&ReferrerFacts| !self.survey.is_failing(&identity_of(&f.metadata).1);
-        let needed = (facts.iter().filter(known)).any(|f| f.class != Class::Spare || f.mendable);
+        // What Flink or nobody known took of a snapshot that can't be read, its `_metadata` too, nobody can judge.
+        let speaks = |f: &&ReferrerFacts| {
+            let unreadable = || {
+                let snapshot = self.survey.catalogue.at(&f.metadata);
+                let snapshot = snapshot.and_then(|id| self.survey.catalogue.get(id));
+                snapshot.is_some_and(|s| matches!(s.contents, Contents::Unreadable { .. }))
+            };
+            !cause.is_flink_or_unknown() || !unreadable()
+        };
+        let needed = facts
+            .iter()
+            .filter(known)
+            .filter(speaks)
+            .any(|f| f.class != Class::Spare || f.mendable);
         if !needed {
             let mut why: Vec<Why> = self
                 .survey

@@ -6,7 +6,7 @@ use s3_documents::bucket::Versioning;
 use stayput_core::catalogue::Referral;
 use stayput_core::ha::is_in_result_store;
 use stayput_core::lifecycle_rules::{self, RuledObject};
-use stayput_core::loss::Loss;
+use stayput_core::loss::{Loss, MetadataState, WHOLE_WITHIN};
 use stayput_core::restoring::copy_metadata;
 use stayput_core::snapshot::{Contents, Kept};
 use stayput_core::verdict::{Basis, Candidate, Deletion, Evidence, Look, Proof, Sources, Why, judge};
@@ -15,7 +15,7 @@ use stayput_core::version::{KeyHistory, VersionEntry};
 use super::evidence::ReferrerFacts;
 use super::{
     Cause, Class, Eyes, Hand, Journal, LeaveReason, Moment, Naming, Notice, ObjectLocation, Outcome,
-    PortError, Protect, Reading, RootKind, Survey, Verdict, leave_without_a_look,
+    PortError, Protect, Reading, RootKind, Survey, Told, Verdict, leave_without_a_look,
 };
 use crate::causes;
 use crate::inspect::Inspected;
@@ -122,6 +122,9 @@ where
         for notice in to_look {
             judged.push(self.judge_one(notice).await);
         }
+        for notice in self.what_returning_metadata_lack(&judged) {
+            judged.push(self.judge_one(&notice).await);
+        }
         judged
     }
 
@@ -139,6 +142,45 @@ where
         if !self.survey.ha.name_nothing() && notices.iter().any(named_by_ha) {
             self.survey.look_at_ha(&self.eyes).await;
         }
+    }
+
+    /// A `_metadata` comes back only when all that it names is there, also what no message of this call tells of: messages come in any
+    /// order, and while nobody knew of the hidden `_metadata`, the answer to the others was that nobody names them. What Flink deleted, or
+    /// what went at another time, is no part of that deletion.
+    fn what_returning_metadata_lack(&self, judged: &[Judged]) -> Vec<Notice> {
+        let answered: BTreeSet<&ObjectLocation> = judged.iter().map(|j| &j.verdict.location).collect();
+        let mut lacking: BTreeMap<&ObjectLocation, Notice> = BTreeMap::new();
+        let returning = judged
+            .iter()
+            .filter(|j| matches!(j.verdict.outcome, Outcome::Restore(_)))
+            .filter_map(|j| self.inspected.get(&j.verdict.location));
+        for Inspected { loss, .. } in returning {
+            let MetadataState::Hidden { at: hidden_at, .. } = loss.metadata else {
+                continue;
+            };
+            for missing in &loss.missing {
+                let Some(at) = missing.history.hidden().map(|h| h.above_data.last_modified) else {
+                    continue;
+                };
+                let at_another_time = at.since(hidden_at).max(hidden_at.since(at)) > WHOLE_WITHIN;
+                let by_others = matches!(missing.cause, Cause::Flink | Cause::Ours);
+                if at_another_time || by_others || answered.contains(&missing.location) {
+                    continue;
+                }
+                lacking.entry(&missing.location).or_insert_with(|| Notice {
+                    location: missing.location.clone(),
+                    told: Told {
+                        deleted: true,
+                        purged: false,
+                    },
+                    cause: missing.cause.clone(),
+                    cause_without_marker: missing.cause.clone(),
+                    at: Some(at),
+                    messages: BTreeSet::new(),
+                });
+            }
+        }
+        lacking.into_values().collect()
     }
 
     pub(super) fn proof(&self) -> Proof {
@@ -375,7 +417,7 @@ where
         let fitting = self.fitting_version(location, &facts, &history);
         let deadline = self.deadline(location, &history, fitting, &deletion);
         let policy = self.eyes.mandate.policy;
-        let evidence = self.evidence(location, &plain, &facts);
+        let evidence = self.evidence(location, &plain, &facts, &deletion.cause);
         let mut look = self.look(notice, &history, fitting, None);
         look.rule = self.rule(location, &history, &deletion);
         let overwritten = facts.iter().any(|f| {

@@ -5,40 +5,53 @@ use stayput_core::metadata::take;
 use stayput_core::restoring::copy_metadata;
 use stayput_core::snapshot::{Unreadable, identity_of};
 use stayput_core::timestamp::Timestamp;
-use stayput_core::version::VersionId;
+use stayput_core::version::{VersionEntry, VersionId, VersionKind};
 
 use super::eyes::Eyes;
 use crate::mandate::Mandate;
-use crate::port::{ObjectBody, ObjectHead, PortErrorKind, Reading};
+use crate::port::{Journal, ObjectBody, ObjectHead, PortErrorKind, Reading};
 
 /// One `_metadata` that was asked for.
 pub(super) enum Fetched {
     Body(ObjectBody),
     Absent,
-    Unreadable(Unreadable),
+    /// It is there, but its bytes aren't to be had; what a listing says of that version.
+    Unreadable(Unreadable, Option<VersionEntry>),
     Failed(String),
 }
 
-pub(super) async fn fetch<R: Reading + Sync, J>(
+pub(super) async fn fetch<R: Reading + Sync, J: Journal + Sync>(
     eyes: &Eyes<'_, R, J>,
     metadata: &ObjectLocation,
     version: Option<&VersionId>,
 ) -> Fetched {
     let limit = eyes.mandate.max_metadata_bytes;
-    match eyes.reading.body(metadata, version, limit).await {
-        Ok(body) => Fetched::Body(body),
+    let why = match eyes.reading.body(metadata, version, limit).await {
+        Ok(body) => return Fetched::Body(body),
         Err(e) => match e.kind {
-            PortErrorKind::NotFound => Fetched::Absent,
-            PortErrorKind::Denied => Fetched::Unreadable(Unreadable::Denied),
-            PortErrorKind::TooLarge { size } => Fetched::Unreadable(Unreadable::TooLarge { size, limit }),
+            PortErrorKind::NotFound => return Fetched::Absent,
+            PortErrorKind::Denied => Unreadable::Denied,
+            PortErrorKind::TooLarge { size } => Unreadable::TooLarge { size, limit },
             PortErrorKind::Archived | PortErrorKind::Unreadable | PortErrorKind::Unsupported => {
-                Fetched::Unreadable(Unreadable::OutOfReach(e.to_string()))
+                Unreadable::OutOfReach(e.to_string())
             }
             PortErrorKind::Throttled
             | PortErrorKind::Conflict
             | PortErrorKind::Precondition
-            | PortErrorKind::Transient => Fetched::Failed(e.to_string()),
+            | PortErrorKind::Transient => return Fetched::Failed(e.to_string()),
         },
+    };
+    // Who may not read it may list it: without its age nobody could tell what it is newer than.
+    match eyes.history(metadata).await {
+        Ok(history) => {
+            let seen = history
+                .data_versions()
+                .find(|v| version.is_none_or(|id| *id == v.id))
+                .cloned();
+            Fetched::Unreadable(why, seen)
+        }
+        Err(e) if e.is_transient() => Fetched::Failed(e.to_string()),
+        Err(_) => Fetched::Unreadable(why, None),
     }
 }
 
@@ -53,4 +66,40 @@ pub(crate) fn first_written(head: &ObjectHead) -> Timestamp {
     head.metadata_value(copy_metadata::SOURCE_LAST_MODIFIED)
         .and_then(|text| Timestamp::parse(text).ok())
         .unwrap_or(head.last_modified)
+}
+
+/// What is known of a version besides its bytes.
+#[derive(Default)]
+pub(super) struct Known {
+    pub(super) version: Option<VersionId>,
+    pub(super) etag: String,
+    pub(super) size: u64,
+    /// When its bytes were first written.
+    pub(super) written: Option<Timestamp>,
+}
+
+impl From<&ObjectHead> for Known {
+    fn from(head: &ObjectHead) -> Self {
+        Self {
+            version: head.version.clone(),
+            etag: head.etag.clone(),
+            size: head.size,
+            written: Some(first_written(head)),
+        }
+    }
+}
+
+impl From<&VersionEntry> for Known {
+    fn from(entry: &VersionEntry) -> Self {
+        let (etag, size) = match &entry.kind {
+            VersionKind::Data { size, etag, .. } => (etag.clone(), *size),
+            VersionKind::Marker => Default::default(),
+        };
+        Self {
+            version: Some(entry.id.clone()),
+            etag,
+            size,
+            written: Some(entry.last_modified),
+        }
+    }
 }

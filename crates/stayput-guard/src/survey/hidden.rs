@@ -66,7 +66,7 @@ impl Survey {
                     // The newest version that parses to its end is the one that would come back.
                     unreadable.get_or_insert(Fetched::Body(body));
                 }
-                Fetched::Unreadable(_) if hidden.is_some() => {
+                Fetched::Unreadable(..) if hidden.is_some() => {
                     unreadable.get_or_insert(fetched);
                 }
                 other => {

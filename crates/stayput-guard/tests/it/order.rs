@@ -102,6 +102,34 @@ async fn events_split_over_several_batches_give_the_same_bucket_and_the_same_ver
     }
 }
 
+/// A directory is deleted whole. While nothing of a checkpoint is told, nobody knows that there was one; `_metadata` brings back what it needs.
+#[tokio::test]
+async fn what_was_told_before_anybody_knew_of_the_checkpoint_comes_back_with_its_metadata() {
+    for who in [Who::Alice, Who::Rule] {
+        let lab = Lab::new();
+        let messages = lab.delete_all(who, lab.all_keys());
+        lab.model.advance(SETTLE + MINUTE);
+        let (shared, others): (Vec<Message>, Vec<Message>) = messages
+            .into_iter()
+            .partition(|m| format!("{m:?}").contains("/shared/"));
+        assert!(shared.len() > 20);
+        for batch in shared.chunks(10) {
+            let report = lab.guard().handle(batch).await;
+            assert!(
+                outcomes(&report)
+                    .iter()
+                    .all(|(_, w)| w == "leave: not referenced"),
+                "{who:?}"
+            );
+        }
+        lab.guard().handle(&others).await;
+        let copied = lab.copied();
+        assert_eq!(copied.len(), NAMED_BY_HEAD + 1, "{who:?}");
+        assert_eq!(copied.last(), Some(&metadata_key(8)));
+        assert!(lab.named_by(8).iter().all(|k| lab.is_visible(k)));
+    }
+}
+
 #[tokio::test]
 async fn an_event_that_comes_a_day_late_is_judged_by_what_was_true_then() {
     let lab = Lab::new();

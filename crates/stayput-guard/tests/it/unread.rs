@@ -1,0 +1,89 @@
+//! A newer checkpoint that can't be read, whether it stands or Flink hid it: what Flink or nobody known deletes beside it is told as what nobody
+//! can judge, and never put back; what a stranger deletes comes back.
+
+use stayput_core::report::finding::FindingCode;
+use stayput_core::verdict::{LeaveReason, Outcome};
+use stayput_guard::port::PortErrorKind;
+
+use crate::lab::{HOUR, Lab, Who, metadata_key, outcome_on, real_metadata, with_id};
+
+/// chk-9 is newer than chk-8 and may not be read.
+fn with_a_denied_newest() -> Lab {
+    let lab = Lab::new();
+    lab.complete(9);
+    let key = metadata_key(9);
+    let version = lab.newest_data(&key);
+    assert!(
+        lab.bucket
+            .edit(&key, &version, |o| o.refusal = Some(PortErrorKind::Denied))
+    );
+    lab.model.advance(2 * HOUR);
+    lab
+}
+
+const CANNOT_JUDGE: Outcome = Outcome::Report(FindingCode::CannotJudge);
+
+#[tokio::test]
+async fn what_an_older_checkpoint_names_cant_be_judged_beside_a_newer_one_that_cant_be_read() {
+    for who in [Who::Flink, Who::Nobody] {
+        for hidden in [false, true] {
+            let lab = with_a_denied_newest();
+            let mut messages = Vec::new();
+            if hidden {
+                messages.push(lab.delete(who, &metadata_key(9)));
+                lab.model.advance(HOUR);
+            }
+            let shared = lab.shared_of_head()[0].clone();
+            messages.push(lab.delete(who, &shared));
+            lab.model.advance(2 * HOUR);
+            // A look much later knows as well as one at once how old the unread one is.
+            let report = lab.guard().handle(&messages).await;
+            for acted in &report.verdicts {
+                assert_eq!(
+                    acted.verdict.outcome, CANNOT_JUDGE,
+                    "{who:?} {hidden} {}",
+                    acted.verdict.location
+                );
+            }
+            assert_eq!(report.verdicts.len(), messages.len());
+            assert_eq!(lab.copied(), Vec::<String>::new());
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_stranger_finds_no_gap_in_what_cant_be_read() {
+    let lab = with_a_denied_newest();
+    let shared = lab.shared_of_head()[0].clone();
+    let messages = [
+        lab.delete(Who::Flink, &metadata_key(9)),
+        lab.delete(Who::Alice, &shared),
+    ];
+    lab.model.advance(2 * HOUR);
+    let report = lab.guard().handle(&messages).await;
+    assert_eq!(*outcome_on(&report, &metadata_key(9)), CANNOT_JUDGE);
+    assert_eq!(lab.copied(), [shared]);
+}
+
+#[tokio::test]
+async fn beside_a_readable_newer_one_it_is_a_spare() {
+    let lab = with_a_denied_newest();
+    let key = metadata_key(10);
+    lab.bucket.put(&key, with_id(real_metadata(8), 10).as_slice());
+    let mut guard = lab.guard();
+    // The process has seen it stand.
+    guard
+        .handle(&[lab.delete(Who::Flink, &lab.named_by_nobody())])
+        .await;
+    let gone = lab.delete(Who::Flink, &metadata_key(9));
+    lab.model.advance(HOUR);
+    let report = guard.handle(&[gone]).await;
+    assert!(
+        matches!(
+            outcome_on(&report, &metadata_key(9)),
+            Outcome::Leave(LeaveReason::Spare | LeaveReason::NotReferenced(_))
+        ),
+        "{:?}",
+        outcome_on(&report, &metadata_key(9))
+    );
+}
