@@ -77,6 +77,12 @@ impl ModelBucket {
         contents.delete(&self.world, key, self.world.now().midnight())
     }
 
+    /// Puts a version or marker on top of a key that has its id and time already, as a recording tells them.
+    pub fn add_version(&self, key: &str, version: StoredVersion) {
+        let mut contents = self.state.contents();
+        contents.keys.entry(key.to_owned()).or_default().push(version);
+    }
+
     /// DELETE with a version id: this version or marker is gone for good, and what was below it shows. Whether it was there;
     /// S3 doesn't tell.
     pub fn delete_version(&self, key: &str, id: &VersionId) -> bool {

@@ -15,4 +15,6 @@ mod purges;
 mod quiet;
 mod restraint;
 mod sources;
+mod streams;
 mod sweep;
+mod unread;
