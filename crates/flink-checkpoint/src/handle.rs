@@ -197,6 +197,18 @@ pub struct OperatorStateHead<'a> {
     pub merged: Option<MergedDirectories<'a>>,
 }
 
+impl<'a> OperatorStateHead<'a> {
+    /// The named states, in the order of the file.
+    pub fn states(&self) -> impl Iterator<Item = NamedState<'a>> {
+        crate::snapshot::records_of(
+            self.states,
+            0,
+            self.state_count,
+            crate::grammar::records::named_state,
+        )
+    }
+}
+
 /// The directories of tag 17 (file merging, Flink 1.20).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MergedDirectories<'a> {

@@ -28,8 +28,26 @@ pub trait Visitor<'a> {
     /// A keyed backend (of tags 5 and 11), by its id. Comes once for each handle, so ids repeat.
     fn keyed_backend(&mut self, _operator: OperatorNo, _id: JavaStr<'a>) {}
 
+    /// List and broadcast state of a subtask, and where its bytes lie.
+    fn operator_state(&mut self, _at: &OperatorStateAt<'a>) {}
+
     /// An object or a directory is named. `Break` ends the reading.
     fn reference(&mut self, reference: &Reference<'a>) -> ControlFlow<()>;
+}
+
+/// List and broadcast state of a subtask, as a [`Visitor`] is told of it.
+#[derive(Clone, Copy, Debug)]
+pub struct OperatorStateAt<'a> {
+    /// The operator.
+    pub operator: OperatorNo,
+    /// The subtask.
+    pub subtask: Option<u32>,
+    /// The names of its states and the positions of their elements.
+    pub head: OperatorStateHead<'a>,
+    /// Where the bytes lie.
+    pub stream: StreamHead<'a>,
+    /// At which byte of the file the handle of the bytes begins.
+    pub at: usize,
 }
 
 /// Tells `f` every object and directory that a `_metadata` file names, in the order of the file.
@@ -62,6 +80,7 @@ pub fn visit<'a>(
         visitor,
         operators: 0,
         subtask: None,
+        operator_state: None,
     };
     Ok(whole(bytes, limits, (), &mut sink)?.complete)
 }
@@ -238,6 +257,7 @@ pub(crate) fn partial_references(
         visitor: &mut OnlyReferences(f),
         operators: 0,
         subtask: None,
+        operator_state: None,
     };
     let walk = Walk::with_layout(Cursor::new(bytes, HEADER, ()), &mut sink, layout, limits);
     // How it ends is known already.
@@ -253,13 +273,15 @@ impl<'a, F: FnMut(&Reference<'_>) -> ControlFlow<()>> Visitor<'a> for OnlyRefere
 }
 
 /// Turns records into what a [`Visitor`] wants to know.
-struct Visit<'v, V> {
+struct Visit<'v, 'a, V> {
     visitor: &'v mut V,
     operators: u32,
     subtask: Option<u32>,
+    /// State whose bytes come next.
+    operator_state: Option<OperatorStateHead<'a>>,
 }
 
-impl<'a, V: Visitor<'a>> Visit<'_, V> {
+impl<'a, V: Visitor<'a>> Visit<'_, 'a, V> {
     fn no(&self) -> OperatorNo {
         OperatorNo(self.operators.saturating_sub(1))
     }
@@ -272,7 +294,7 @@ impl<'a, V: Visitor<'a>> Visit<'_, V> {
     }
 }
 
-impl<'a, V: Visitor<'a>> Sink<'a> for Visit<'_, V> {
+impl<'a, V: Visitor<'a>> Sink<'a> for Visit<'_, 'a, V> {
     fn operator(&mut self, _: usize, head: &OperatorHead<'a>) {
         self.operators += 1;
         self.subtask = None;
@@ -296,6 +318,7 @@ impl<'a, V: Visitor<'a>> Sink<'a> for Visit<'_, V> {
         {
             self.tell(&reference)?;
         }
+        self.operator_state = Some(*head);
         Ok(())
     }
 
@@ -307,6 +330,17 @@ impl<'a, V: Visitor<'a>> Sink<'a> for Visit<'_, V> {
 
     #[inline]
     fn stream(&mut self, at: StreamAt, _: Place, around: &Around, head: &StreamHead<'a>) -> Read<()> {
+        if self.operator_state.is_some()
+            && let Some(state) = self.operator_state.take()
+        {
+            self.visitor.operator_state(&OperatorStateAt {
+                operator: self.no(),
+                subtask: self.subtask,
+                head: state,
+                stream: *head,
+                at: at.tag,
+            });
+        }
         match reference(head, around, at, self.no(), self.subtask) {
             Some(reference) => self.tell(&reference),
             None => Ok(()),

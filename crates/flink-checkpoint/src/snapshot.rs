@@ -90,7 +90,7 @@ impl<'a> Iterator for Children<'a> {
 }
 
 /// Reads `n` records one after the other.
-fn records_of<'a, R: 'a>(
+pub(crate) fn records_of<'a, R: 'a>(
     bytes: &'a [u8],
     at: usize,
     n: usize,
