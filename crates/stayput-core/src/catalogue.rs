@@ -36,6 +36,8 @@ pub struct Catalogue {
     naming_directories: BTreeSet<SnapshotId>,
     /// Snapshots that can't be read, likewise.
     unreadable: BTreeSet<SnapshotId>,
+    /// Tails of sinks, which no handle names, of those whose sinks were read.
+    tails: BTreeMap<SnapshotId, SnapshotNo>,
     /// The references of those that were read.
     pub index: ReferenceIndex,
     next: u32,
@@ -51,6 +53,8 @@ pub enum Naming {
         /// In the snapshot's own directory.
         exclusive: bool,
     },
+    /// The state of a sink names it: the bytes after the last full part of a file in progress.
+    Tail,
     /// A handle names a directory above it (tag 17): file merging.
     Directory,
     /// Nobody names the key, but a relative handle names an object of this file name in a place where none ever was (FLINK-39964).
@@ -63,8 +67,8 @@ pub enum Naming {
 }
 
 impl Naming {
-    /// Directory references and live databases count only where neither Flink nor nobody known deleted the key:
-    /// TaskManagers delete such files while the directory is still named.
+    /// Directory references, live databases and tails of sinks count only where neither Flink nor nobody known deleted the key:
+    /// TaskManagers delete such files while the directory is still named, and a sink deletes the tail of the checkpoint before.
     pub fn counts_against_flink(self) -> bool {
         matches!(self, Self::ItsMetadata | Self::Exact { .. } | Self::ByName { .. })
     }
@@ -117,6 +121,22 @@ impl Catalogue {
         self.index.add(references)
     }
 
+    /// Enters the tails that the sinks of a snapshot name, in place of those that were entered before.
+    ///
+    /// # Errors
+    /// The index is full.
+    pub fn enter_tails<'r>(
+        &mut self,
+        snapshot: SnapshotId,
+        tails: impl IntoIterator<Item = (&'r ObjectLocation, Extent)>,
+    ) -> Result<(), IndexFull> {
+        let number = self.index.add(tails)?;
+        if let Some(before) = self.tails.insert(snapshot, number) {
+            self.index.remove(before);
+        }
+        Ok(())
+    }
+
     /// Forgets the snapshot with this `_metadata` key.
     pub fn remove(&mut self, metadata: &ObjectLocation) {
         let Some(id) = self.by_metadata.remove(metadata) else {
@@ -124,6 +144,9 @@ impl Catalogue {
         };
         self.naming_directories.remove(&id);
         self.unreadable.remove(&id);
+        if let Some(tails) = self.tails.remove(&id) {
+            self.index.remove(tails);
+        }
         if let Some(old) = self.snapshots.remove(&id) {
             if let Contents::Read(facts) = &old.contents {
                 self.index.remove(facts.references);
@@ -192,6 +215,15 @@ impl Catalogue {
                     found.push(Referral {
                         snapshot,
                         naming: Naming::Exact { exclusive },
+                    });
+                }
+            }
+            for (snapshot, tails) in &self.tails {
+                let known = found.iter().any(|n| n.snapshot == *snapshot);
+                if !known && self.index.names(*tails, object) {
+                    found.push(Referral {
+                        snapshot: *snapshot,
+                        naming: Naming::Tail,
                     });
                 }
             }

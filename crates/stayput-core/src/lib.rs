@@ -21,6 +21,7 @@ pub mod reference_index;
 pub mod report;
 pub mod restoring;
 pub mod root;
+pub mod sinks;
 pub mod snapshot;
 pub mod timestamp;
 pub mod verdict;

@@ -168,6 +168,11 @@ pub fn leave_without_a_look(referrals: &[(Naming, Class)], cause: &Cause) -> Opt
     let spare = referrals.iter().all(|(_, class)| *class == Class::Spare);
     Some(if spare {
         LeaveReason::Spare
+    } else if referrals
+        .iter()
+        .all(|(naming, class)| *naming == Naming::Tail || *class == Class::Spare)
+    {
+        LeaveReason::SinkTail
     } else {
         LeaveReason::NamedByDirectoryOnly
     })

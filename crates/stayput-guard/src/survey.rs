@@ -26,6 +26,7 @@ mod eyes;
 mod fetch;
 mod ha;
 mod hidden;
+mod sinks;
 
 /// So many requests are under way at once.
 const CONCURRENT: usize = 16;
@@ -69,6 +70,8 @@ pub(crate) struct Survey {
     failing: BTreeSet<JobDirectory>,
     /// Which checkpoints HA stores name.
     pub(crate) ha: ha::HaStores,
+    /// What sinks keep outside state handles.
+    pub(crate) sinks: sinks::SinkStates,
 }
 
 impl Survey {
@@ -422,6 +425,8 @@ impl Survey {
                 },
             ),
             Fetched::Body(body) => {
+                self.sinks
+                    .take(metadata, stayput_core::sinks::find(&body.bytes, Some(metadata)));
                 let contents = match take(&body.bytes, metadata, &eyes.mandate.roots) {
                     Ok(taken) => match self.catalogue.enter_references(
                         taken

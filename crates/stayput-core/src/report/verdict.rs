@@ -224,6 +224,9 @@ fn leave(reason: &LeaveReason) -> &'static str {
         LeaveReason::NamedByDirectoryOnly => {
             "Only a directory above it is named, which doesn't keep Flink from tidying up. It stays away."
         }
+        LeaveReason::SinkTail => {
+            "A sink deletes such an object itself once a newer checkpoint is complete. It stays away."
+        }
         LeaveReason::NewRunInDirectory => {
             "A new run writes in that directory and would fail if it came back. It stays away."
         }

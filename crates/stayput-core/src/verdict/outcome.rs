@@ -53,6 +53,8 @@ pub enum LeaveReason {
     Dormant,
     /// A directory reference, which doesn't count against Flink.
     NamedByDirectoryOnly,
+    /// A tail of a sink: Flink deletes it once a newer checkpoint is complete.
+    SinkTail,
     /// A new run writes in the directory.
     NewRunInDirectory,
     /// The same run went on, so its older `_metadata` isn't wanted.
@@ -78,6 +80,7 @@ impl LeaveReason {
             Self::DiscardedByFlink => "discarded by Flink",
             Self::Dormant => "dormant",
             Self::NamedByDirectoryOnly => "named by directory only",
+            Self::SinkTail => "tail of a sink",
             Self::NewRunInDirectory => "new run in directory",
             Self::SameRunWentOn => "same run went on",
             Self::HaByFlink => "HA object deleted by Flink",

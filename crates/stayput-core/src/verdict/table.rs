@@ -55,7 +55,10 @@ pub(super) fn wish(
         };
     }
     if cause.is_flink_or_unknown() && !referrer.naming.counts_against_flink() {
-        return Wish::Leave(LeaveReason::NamedByDirectoryOnly);
+        return Wish::Leave(match referrer.naming {
+            Naming::Tail => LeaveReason::SinkTail,
+            _ => LeaveReason::NamedByDirectoryOnly,
+        });
     }
     if cause.is_flink_or_unknown() && referrer.claimed {
         return Wish::Leave(LeaveReason::Claimed);
@@ -83,7 +86,16 @@ pub(super) fn wish(
             } else {
                 Wish::Restore(None)
             };
-            once_quiet(wish, class, loss, policy, now)
+            // What is missing counts only what handles name: a tail brings its own marker.
+            match referrer.naming {
+                Naming::Tail if now < deletion.at.plus(policy.settle) && !matches!(wish, Wish::Leave(_)) => {
+                    Wish::Later {
+                        not_before: deletion.at.plus(policy.settle),
+                        why: LaterReason::Quiet,
+                    }
+                }
+                _ => once_quiet(wish, class, loss, policy, now),
+            }
         }
         Cause::Flink | Cause::Unknown => {
             let wish = by_flink_or_unknown(cause, deletion, referrer, policy, now);

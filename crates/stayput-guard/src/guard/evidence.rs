@@ -6,6 +6,7 @@ use stayput_core::class::{Class, Moment};
 use stayput_core::location::ObjectLocation;
 use stayput_core::loss::{MetadataState, fitting};
 use stayput_core::root::RootKind;
+use stayput_core::sinks::can_be_tail;
 use stayput_core::snapshot::{Contents, identity_of};
 use stayput_core::timestamp::Timestamp;
 use stayput_core::verdict::{Deletion, Evidence, Referrer, Why};
@@ -44,7 +45,7 @@ where
         history: &KeyHistory,
     ) -> Result<bool, PortError> {
         match referral.naming {
-            Naming::ItsMetadata | Naming::Exact { .. } | Naming::Directory => Ok(true),
+            Naming::ItsMetadata | Naming::Exact { .. } | Naming::Tail | Naming::Directory => Ok(true),
             Naming::ByName { means } => {
                 let means = self.survey.catalogue.index.location(means);
                 Ok(self.eyes.history(&means).await?.is_empty())
@@ -241,6 +242,17 @@ where
                         because: because.to_string(),
                     });
                 }
+            }
+            if can_be_tail(location.key()) {
+                why.extend(
+                    self.survey
+                        .sinks
+                        .unknown()
+                        .map(|(metadata, because)| Why::Permanent {
+                            metadata: metadata.clone(),
+                            because: because.to_owned(),
+                        }),
+                );
             }
             if !why.is_empty() {
                 return Evidence::Unknown(why);

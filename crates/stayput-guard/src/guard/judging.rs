@@ -8,6 +8,7 @@ use stayput_core::ha::is_in_result_store;
 use stayput_core::lifecycle_rules::{self, RuledObject};
 use stayput_core::loss::{Loss, MetadataState, WHOLE_WITHIN};
 use stayput_core::restoring::copy_metadata;
+use stayput_core::sinks::can_be_tail;
 use stayput_core::snapshot::{Contents, Kept};
 use stayput_core::verdict::{Basis, Candidate, Deletion, Evidence, Look, Proof, Sources, Why, judge};
 use stayput_core::version::{KeyHistory, VersionEntry};
@@ -104,6 +105,7 @@ where
             .map(|n| n.location.clone())
             .collect();
         self.look_at_ha_if_it_matters(notices).await;
+        self.read_sinks_if_it_matters(notices).await;
         let mut judged = Vec::with_capacity(notices.len());
         let mut to_look = Vec::new();
         let proof = self.proof();
@@ -181,6 +183,38 @@ where
             }
         }
         lacking.into_values().collect()
+    }
+
+    /// Somebody but Flink deleted what can be a tail of a sink: which snapshots that are no spare name it?
+    async fn read_sinks_if_it_matters(&mut self, notices: &[Notice]) {
+        // Against Flink and nobody known tails don't count; but nobody known can turn out to be a rule.
+        let can_count = |n: &Notice| match n.cause {
+            Cause::Flink => false,
+            Cause::Unknown => self
+                .rules(&n.location)
+                .is_some_and(|rules| !rules.rules.is_empty()),
+            Cause::Lifecycle | Cause::Foreign(_) | Cause::Ours => true,
+        };
+        let asked: Vec<&Notice> = notices
+            .iter()
+            .filter(|n| n.told.deleted && can_be_tail(n.location.key()) && can_count(n))
+            .collect();
+        if asked.is_empty() {
+            return;
+        }
+        for metadata in self.survey.with_unread_sinks() {
+            let Some(snapshot) = self.survey.catalogue.at(&metadata) else {
+                continue;
+            };
+            let naming = Naming::Tail;
+            let referral = Referral { snapshot, naming };
+            if asked
+                .iter()
+                .any(|n| self.strongest_class(&referral, n) != Class::Spare)
+            {
+                self.survey.read_sinks(&self.eyes, &metadata).await;
+            }
+        }
     }
 
     pub(super) fn proof(&self) -> Proof {
@@ -271,6 +305,7 @@ where
             };
         }
         let uncertain = !self.survey.failed.is_empty()
+            || (can_be_tail(location.key()) && self.survey.sinks.unknown().next().is_some())
             || !self.survey.catalogue.unreadable_near(location, &plain).is_empty();
         let classes: Vec<(Naming, Class)> = referrals
             .iter()
@@ -279,6 +314,9 @@ where
         let class = classes.iter().map(|(_, c)| *c).max();
         if uncertain {
             return Triage::Look;
+        }
+        if classes.is_empty() && cause == Cause::Flink && can_be_tail(location.key()) {
+            return left(LeaveReason::SinkTail, Basis::NotReferenced, None);
         }
         if classes.is_empty() {
             return left(

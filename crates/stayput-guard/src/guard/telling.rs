@@ -60,6 +60,11 @@ where
             if let Ok(body) = body {
                 found.extend(named_by(&body.bytes, metadata, &objects));
             }
+            for object in objects {
+                if let Some(sink) = self.survey.sinks.named_by(metadata, &object) {
+                    found.entry(object).or_insert(sink);
+                }
+            }
         }
         found
     }

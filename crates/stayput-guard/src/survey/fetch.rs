@@ -9,7 +9,7 @@ use stayput_core::version::{VersionEntry, VersionId, VersionKind};
 
 use super::eyes::Eyes;
 use crate::mandate::Mandate;
-use crate::port::{Journal, ObjectBody, ObjectHead, PortErrorKind, Reading};
+use crate::port::{Journal, ObjectBody, ObjectHead, PortError, PortErrorKind, Reading};
 
 /// One `_metadata` that was asked for.
 pub(super) enum Fetched {
@@ -20,26 +20,38 @@ pub(super) enum Fetched {
     Failed(String),
 }
 
+impl Fetched {
+    /// What came of asking for a body of at most so many bytes.
+    pub(super) fn from(answer: Result<ObjectBody, PortError>, limit: u64) -> Self {
+        match answer {
+            Ok(body) => Self::Body(body),
+            Err(e) => match e.kind {
+                PortErrorKind::NotFound => Self::Absent,
+                PortErrorKind::Denied => Self::Unreadable(Unreadable::Denied, None),
+                PortErrorKind::TooLarge { size } => {
+                    Self::Unreadable(Unreadable::TooLarge { size, limit }, None)
+                }
+                PortErrorKind::Archived | PortErrorKind::Unreadable | PortErrorKind::Unsupported => {
+                    Self::Unreadable(Unreadable::OutOfReach(e.to_string()), None)
+                }
+                PortErrorKind::Throttled
+                | PortErrorKind::Conflict
+                | PortErrorKind::Precondition
+                | PortErrorKind::Transient => Self::Failed(e.to_string()),
+            },
+        }
+    }
+}
+
 pub(super) async fn fetch<R: Reading + Sync, J: Journal + Sync>(
     eyes: &Eyes<'_, R, J>,
     metadata: &ObjectLocation,
     version: Option<&VersionId>,
 ) -> Fetched {
     let limit = eyes.mandate.max_metadata_bytes;
-    let why = match eyes.reading.body(metadata, version, limit).await {
-        Ok(body) => return Fetched::Body(body),
-        Err(e) => match e.kind {
-            PortErrorKind::NotFound => return Fetched::Absent,
-            PortErrorKind::Denied => Unreadable::Denied,
-            PortErrorKind::TooLarge { size } => Unreadable::TooLarge { size, limit },
-            PortErrorKind::Archived | PortErrorKind::Unreadable | PortErrorKind::Unsupported => {
-                Unreadable::OutOfReach(e.to_string())
-            }
-            PortErrorKind::Throttled
-            | PortErrorKind::Conflict
-            | PortErrorKind::Precondition
-            | PortErrorKind::Transient => return Fetched::Failed(e.to_string()),
-        },
+    let why = match Fetched::from(eyes.reading.body(metadata, version, limit).await, limit) {
+        Fetched::Unreadable(why, _) => why,
+        other => return other,
     };
     // Who may not read it may list it: without its age nobody could tell what it is newer than.
     match eyes.history(metadata).await {

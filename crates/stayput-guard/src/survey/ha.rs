@@ -179,7 +179,7 @@ impl Survey {
                     self.failed.push(why);
                     continue;
                 }
-                Fetched::Unreadable(why) => (String::new(), 0, Err(why)),
+                Fetched::Unreadable(why, _) => (String::new(), 0, Err(why)),
                 Fetched::Body(body) => {
                     let said = take(&body.bytes, &eyes.mandate.roots);
                     let written = first_written(&body.head);
@@ -330,7 +330,7 @@ impl Survey {
                 Ok(None) | Err(_) => self.catalogue.remove(metadata),
             },
             Fetched::Failed(why) => self.fail(identity_of(metadata).1, why),
-            Fetched::Absent | Fetched::Unreadable(_) => self.catalogue.remove(metadata),
+            Fetched::Absent | Fetched::Unreadable(..) => self.catalogue.remove(metadata),
         }
     }
 

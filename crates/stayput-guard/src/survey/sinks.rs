@@ -1,0 +1,140 @@
+//! Tails of sinks: state of sinks is read only when a key was deleted that can be a tail, once for each `_metadata`.
+
+use std::collections::BTreeMap;
+
+use futures_util::StreamExt;
+use futures_util::stream;
+use stayput_core::chain::NamedBy;
+use stayput_core::location::ObjectLocation;
+use stayput_core::sinks::{SinkBlob, Sinks};
+
+use super::fetch::Fetched;
+use super::{Eyes, Survey};
+use crate::port::{Journal, PortErrorKind, Reading};
+
+/// So many blobs are read at once: each can be as long as is allowed here.
+const AT_ONCE: usize = 4;
+/// A merged file of Flink has up to 32 MB; a sink's own state has some kilobytes.
+const BLOB_AT_MOST: u64 = 64 << 20;
+
+/// What is known of the sinks of the snapshots in the catalogue, by `_metadata`.
+#[derive(Default)]
+pub(crate) struct SinkStates(BTreeMap<ObjectLocation, Known>);
+
+struct Known {
+    sinks: Sinks,
+    /// Whether what lies in objects was read.
+    read: bool,
+}
+
+impl SinkStates {
+    /// Takes in what a `_metadata` says; the objects that it names are read when somebody asks for tails.
+    pub(super) fn take(&mut self, metadata: &ObjectLocation, sinks: Sinks) {
+        if sinks.is_empty() {
+            self.0.remove(metadata);
+        } else {
+            self.0.insert(metadata.clone(), Known { sinks, read: false });
+        }
+    }
+
+    /// The sink of this snapshot that names a tail.
+    pub(crate) fn named_by(&self, metadata: &ObjectLocation, tail: &ObjectLocation) -> Option<NamedBy> {
+        let tails = self.0.get(metadata)?.sinks.tails();
+        let (_, whose) = tails.get(tail)?;
+        Some(NamedBy {
+            operator_id: whose.operator_id.clone(),
+            operator: whose.operator.clone(),
+            uid: whose.uid.clone(),
+            subtask: whose.subtask,
+            role: "sink.tail".to_owned(),
+            handles: 1,
+            at_byte: whose.at_byte,
+        })
+    }
+
+    /// Snapshots with the state of a file sink that can't be read, and why: nobody knows what tails they need.
+    pub(crate) fn unknown(&self) -> impl Iterator<Item = (&ObjectLocation, &str)> {
+        self.0
+            .iter()
+            .filter_map(|(metadata, known)| Some((metadata, known.sinks.unknown.first()?.as_str())))
+    }
+}
+
+impl Survey {
+    /// Snapshots whose sinks' state wasn't read yet.
+    pub(crate) fn with_unread_sinks(&self) -> Vec<ObjectLocation> {
+        let unread = |known: &&Known| !known.read;
+        self.sinks
+            .0
+            .iter()
+            .filter(|(_, known)| unread(known))
+            .map(|(metadata, _)| metadata.clone())
+            .collect()
+    }
+
+    /// Reads the state of the sinks of one snapshot, and enters the tails that it names.
+    pub(crate) async fn read_sinks<R: Reading + Sync, J: Journal + Sync>(
+        &mut self,
+        eyes: &Eyes<'_, R, J>,
+        metadata: &ObjectLocation,
+    ) {
+        let Some(id) = self.catalogue.at(metadata) else {
+            self.sinks.0.remove(metadata);
+            return;
+        };
+        let Some(known) = self.sinks.0.get_mut(metadata) else {
+            return;
+        };
+        let mut sinks = known.sinks.clone();
+        let fetched: Vec<(SinkBlob, Fetched)> = stream::iter(std::mem::take(&mut sinks.blobs))
+            .map(|blob| async move {
+                let fetched = fetch_blob(eyes, &blob.location).await;
+                (blob, fetched)
+            })
+            .buffer_unordered(AT_ONCE)
+            .collect()
+            .await;
+        for (blob, fetched) in fetched {
+            match fetched {
+                // It is missing: then the snapshot has lost state, which is told elsewhere; what it named isn't known.
+                Fetched::Absent => sinks.unknown.push(format!("{} is gone", blob.location)),
+                Fetched::Unreadable(why, _) => sinks.unknown.push(format!("{}: {why}", blob.location)),
+                Fetched::Failed(why) => {
+                    self.failed.push(why);
+                    return;
+                }
+                Fetched::Body(body) => match blob.bytes_of(&body.bytes) {
+                    Some(bytes) => sinks.take_blob(&blob.whose, &blob.states, bytes),
+                    None => sinks.unknown.push(format!("{} is too short", blob.location)),
+                },
+            }
+        }
+        let tails = sinks.references();
+        known.sinks = sinks;
+        known.read = true;
+        if let Err(full) = self.catalogue.enter_tails(id, tails.iter().map(|(l, e)| (l, *e))) {
+            self.failed.push(full.to_string());
+        }
+    }
+}
+
+/// The visible object; of one that was deleted, its newest version, since what it says hasn't changed.
+async fn fetch_blob<R: Reading + Sync, J: Journal + Sync>(
+    eyes: &Eyes<'_, R, J>,
+    location: &ObjectLocation,
+) -> Fetched {
+    let version = match eyes.reading.body(location, None, BLOB_AT_MOST).await {
+        Err(e) if e.kind == PortErrorKind::NotFound => match eyes.history(location).await {
+            Ok(history) => history.data_versions().next().map(|v| v.id.clone()),
+            Err(e) => return Fetched::Failed(e.to_string()),
+        },
+        other => return Fetched::from(other, BLOB_AT_MOST),
+    };
+    match version {
+        Some(version) => Fetched::from(
+            eyes.reading.body(location, Some(&version), BLOB_AT_MOST).await,
+            BLOB_AT_MOST,
+        ),
+        None => Fetched::Absent,
+    }
+}
