@@ -17,4 +17,5 @@ mod restraint;
 mod sources;
 mod streams;
 mod sweep;
+mod tails;
 mod unread;
