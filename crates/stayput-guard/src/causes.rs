@@ -1,12 +1,14 @@
 //! Who put a marker there. Evidence is ranked: message, journal, a rule that fits; else nobody knows.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use s3_documents::lifecycle::LifecycleConfiguration;
 use s3_documents::notification::{Agent, DeletedObject};
 use stayput_core::cause::{Cause, Principals};
 use stayput_core::lifecycle_rules::{self, RuledObject};
 use stayput_core::location::ObjectLocation;
+use stayput_core::timestamp::Timestamp;
 use stayput_core::version::{KeyHistory, VersionId};
 
 /// What messages told, kept between calls: the message of a marker and the look at it needn't come together.
@@ -48,8 +50,27 @@ impl ToldCauses {
     }
 }
 
+/// Not every server waits for the midnight after the last day.
+const UP_TO_MIDNIGHT: Duration = Duration::from_secs(86_400);
+
 /// The rule that explains the marker directly above the data version, and the cause that follows.
 pub fn by_rule<'r>(rules: &'r LifecycleConfiguration, history: &KeyHistory) -> Option<(&'r str, Cause)> {
+    let (object, marker) = taken(history)?;
+    lifecycle_rules::explains(rules, object, marker).map(|rule| (rule.name(), Cause::Lifecycle))
+}
+
+/// The name of the rule behind a marker of which a message says that a rule put it there: one that explains it, else one whose days had passed.
+pub fn rule_behind<'r>(rules: &'r LifecycleConfiguration, history: &KeyHistory) -> Option<&'r str> {
+    let (object, marker) = taken(history)?;
+    let rule = lifecycle_rules::explains(rules, object, marker).or_else(|| {
+        let (rule, from) = lifecycle_rules::hides(rules, object)?;
+        (from <= marker.plus(UP_TO_MIDNIGHT)).then_some(rule)
+    })?;
+    Some(rule.name())
+}
+
+/// What the marker directly above the data version hides, and when it was put there.
+fn taken(history: &KeyHistory) -> Option<(RuledObject<'_>, Timestamp)> {
     let marker = history.hidden()?.above_data;
     let data = history.data_versions().next()?;
     let object = RuledObject {
@@ -58,5 +79,5 @@ pub fn by_rule<'r>(rules: &'r LifecycleConfiguration, history: &KeyHistory) -> O
         written: data.last_modified,
         tags: None,
     };
-    lifecycle_rules::explains(rules, object, marker.last_modified).map(|rule| (rule.name(), Cause::Lifecycle))
+    Some((object, marker.last_modified))
 }

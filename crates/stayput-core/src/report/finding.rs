@@ -180,6 +180,14 @@ impl FindingCode {
         )
     }
 
+    /// Whether what to do is to change a lifecycle rule, so that people must know which.
+    pub fn asks_for_another_rule(self) -> bool {
+        matches!(
+            self,
+            Self::RepeatOffence | Self::Held | Self::RuleTakesCopies | Self::DormantExpired
+        )
+    }
+
     fn explanation(self) -> (&'static str, Severity, &'static str, &'static str) {
         use Severity::{Lost, Notice, Urgent, Warning};
         match self {
@@ -420,6 +428,9 @@ pub struct Finding {
     pub meaning: String,
     /// What to do, for people.
     pub next_step: String,
+    /// The lifecycle rules to change, by their names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<String>,
     /// A command that undoes it for the first object, where there is one.
     pub undo: Option<String>,
     /// Of a loss: every visible snapshot that names what is lost. Of a forecast: every snapshot that names what will be taken.
@@ -446,6 +457,7 @@ impl Finding {
             retry_helps: code.retry_helps(),
             meaning: code.meaning().to_owned(),
             next_step: code.next_step().to_owned(),
+            rules: Vec::new(),
             undo: None,
             broken: Vec::new(),
             newest_that_works: None,
@@ -457,6 +469,15 @@ impl Finding {
         self.objects += 1;
         if self.examples.len() < EXAMPLES {
             self.examples.push(object.to_string());
+        }
+    }
+}
+
+impl Finding {
+    /// Names one of the rules that this is about, once.
+    pub fn name_rule(&mut self, rule: &str) {
+        if self.rules.iter().all(|known| known != rule) {
+            self.rules.push(rule.to_owned());
         }
     }
 }
@@ -489,6 +510,13 @@ impl std::fmt::Display for Finding {
             f.write_str(" No checkpoint of this directory is known to work.")?;
         }
         write!(f, " Next: {}", self.next_step)?;
+        if !self.rules.is_empty() {
+            let (s, names) = (
+                if self.rules.len() == 1 { "" } else { "s" },
+                self.rules.join(", "),
+            );
+            write!(f, " Rule{s}: {names}.")?;
+        }
         if let Some(undo) = &self.undo {
             write!(f, " Undo: {undo}")?;
         }

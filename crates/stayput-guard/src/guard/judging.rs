@@ -560,7 +560,10 @@ where
         }
     }
 
-    fn rules(&self, location: &ObjectLocation) -> Option<&s3_documents::lifecycle::LifecycleConfiguration> {
+    pub(super) fn rules(
+        &self,
+        location: &ObjectLocation,
+    ) -> Option<&s3_documents::lifecycle::LifecycleConfiguration> {
         self.eyes.rules.get(location.bucket())
     }
 
@@ -573,7 +576,7 @@ where
         if deletion.cause != Cause::Lifecycle {
             return None;
         }
-        causes::by_rule(self.rules(location)?, history).map(|(name, _)| name)
+        causes::rule_behind(self.rules(location)?, history)
     }
 
     fn deadline(

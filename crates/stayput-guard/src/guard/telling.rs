@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use stayput_core::cause::Cause;
 use stayput_core::chain::{NamedBy, named_by};
 use stayput_core::location::ObjectLocation;
 use stayput_core::loss::MetadataState;
@@ -12,6 +13,7 @@ use stayput_core::verdict::Outcome;
 use stayput_core::version::{KeyHistory, VersionKind};
 
 use super::judging::{Bench, Judged};
+use crate::causes;
 use crate::inspect::inspect;
 use crate::port::{Journal, Reading};
 use crate::restore::Hand;
@@ -85,6 +87,9 @@ where
                     .entry((code, about.to_string()))
                     .or_insert_with(|| Finding::new(code, about.to_string()));
                 finding.count(&verdict.location);
+                if let Some(rule) = self.rule_to_change(j).filter(|_| code.asks_for_another_rule()) {
+                    finding.name_rule(rule);
+                }
                 finding.deadline = match (finding.deadline, j.deadline) {
                     (Some(a), Some(b)) => Some(a.min(b)),
                     (a, b) => a.or(b),
@@ -110,6 +115,15 @@ where
         }
         news.sort_by_key(|f| std::cmp::Reverse(f.severity));
         news
+    }
+
+    /// The rule that took an object, where a rule did.
+    fn rule_to_change(&self, judged: &Judged) -> Option<&str> {
+        let history = judged
+            .history
+            .as_ref()
+            .filter(|_| judged.verdict.cause == Cause::Lifecycle)?;
+        causes::rule_behind(self.rules(&judged.verdict.location)?, history)
     }
 
     /// Of a loss people ask at once: what is broken by it, and what can the job still be restored from?

@@ -12,7 +12,7 @@ use stayput_guard::memory::{Memory, Switch};
 
 use crate::lab::{
     BUCKET, COPIED, DAY, HOUR, JOB_ID, Lab, ROOT, SETTLE, Who, at, done_about, metadata_key, outcome_on,
-    verdict_on, word,
+    told, verdict_on, word,
 };
 
 /// What the server does with what a copy says of itself.
@@ -117,6 +117,39 @@ async fn a_rule_takes_a_key_again(server: Server) {
         report.findings
     );
     assert_eq!(lab.copied().len(), 2);
+}
+
+#[tokio::test]
+async fn the_alarm_names_the_rule_whose_days_had_passed_at_midnight_or_not() {
+    for at_midnight in [true, false] {
+        let lab = Lab::new();
+        rule_expires_after_30_days(&lab);
+        let key = lab.shared_of_head()[1].clone();
+        let mut guard = lab.guard();
+        guard.handle(&[lab.delete(Who::Rule, &key)]).await;
+        assert!(lab.is_visible(&key));
+        // S3 waits for the midnight after the 30 days, other servers don't.
+        lab.model.advance(30 * DAY + if at_midnight { DAY } else { HOUR });
+        let message = if at_midnight {
+            lab.delete(Who::Rule, &key)
+        } else {
+            let marker = lab.bucket.delete(&key);
+            told(Who::Rule, &key, marker.as_ref(), lab.model.now())
+        };
+        let report = guard.handle(&[message]).await;
+        assert_eq!(*done_about(&report, &key), COPIED);
+        let alarm = report
+            .findings
+            .iter()
+            .find(|f| f.code == FindingCode::RepeatOffence);
+        let alarm = alarm.unwrap_or_else(|| panic!("{:?}", report.findings));
+        assert_eq!(alarm.rules, ["expire-old"], "{at_midnight}");
+        assert!(alarm.to_string().contains(" Rule: expire-old."), "{alarm}");
+        assert_eq!(
+            lab.user_metadata(&key, "stayput-rule").as_deref(),
+            Some("expire-old")
+        );
+    }
 }
 
 #[tokio::test]
