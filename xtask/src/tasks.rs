@@ -143,6 +143,13 @@ fn start_ministack(root: &Path) -> Result<MiniStack, String> {
     MiniStack::start(&program, &provide::local(root)?.join("logs/ministack.log"))
 }
 
+/// Builds the programs for this machine; returns their folder.
+fn build_programs(root: &Path) -> Result<PathBuf, String> {
+    // The whole workspace, as the tests do: with other features the SDK would be compiled a second time.
+    run_command(cargo(root).args(["build", "--workspace", "--bins"]))?;
+    Ok(target_directory(root)?.join("debug"))
+}
+
 fn start_ceph(root: &Path) -> Result<Ceph, String> {
     provide::ceph()?;
     let local = provide::local(root)?;
@@ -198,6 +205,10 @@ impl System {
                 .variables
                 .extend(ceph.as_ref().map(|c| ("STAYPUT_CEPH", c.url())));
             system._ceph = ceph;
+            if let Some(programs) = steps.part("build the command", required("ceph"), || build_programs(root))
+            {
+                system.tell("STAYPUT_COMMAND", &programs.join("stayput"));
+            }
         }
         if all || required("seaweedfs") {
             let seaweedfs = steps.part("start SeaweedFS", required("seaweedfs"), || start_seaweedfs(root));
@@ -245,11 +256,7 @@ pub(crate) fn demo(root: &Path) -> Result<bool, String> {
     );
     let mut steps = Steps::default();
     let bootstrap = steps.step("build the Lambda", || build_lambda(root));
-    let programs = steps.step("build the command and the demo", || {
-        // The whole workspace, as the tests do: with other features the SDK would be compiled a second time.
-        run_command(cargo(root).args(["build", "--workspace", "--bins"]))?;
-        Ok(target_directory(root)?.join("debug"))
-    });
+    let programs = steps.step("build the command and the demo", || build_programs(root));
     let server = steps.step("start MiniStack", || start_ministack(root));
     let (Some(bootstrap), Some(programs), Some(server)) = (bootstrap, programs, server) else {
         return Ok(end(&steps));

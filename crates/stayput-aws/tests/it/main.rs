@@ -1,6 +1,9 @@
 //! The ports against real servers.
 
+mod lifecycle;
 mod ports;
+mod programs;
 mod races;
+mod rules;
 mod server;
 mod world;

@@ -1,8 +1,8 @@
 //! What the ports say and do on real servers, which aren't all alike: `README.md` beside this file has the table of what differs.
 
 use aws_sdk_s3::types::{
-    BucketLifecycleConfiguration, BucketVersioningStatus, ExpirationStatus, LifecycleExpiration,
-    LifecycleRule, LifecycleRuleAndOperator, LifecycleRuleFilter, NoncurrentVersionExpiration, Tag,
+    BucketVersioningStatus, ExpirationStatus, LifecycleExpiration, LifecycleRule, LifecycleRuleAndOperator,
+    LifecycleRuleFilter, NoncurrentVersionExpiration, Tag,
 };
 use s3_documents::bucket::Versioning;
 use s3_documents::lifecycle::Expiration;
@@ -313,19 +313,7 @@ async fn lifecycle_rules_are_read_with_all_their_conditions(server: Server) {
             .build(),
     ]
     .map(Result::unwrap);
-    bucket
-        .client
-        .put_bucket_lifecycle_configuration()
-        .bucket(&bucket.name)
-        .lifecycle_configuration(
-            BucketLifecycleConfiguration::builder()
-                .set_rules(Some(rules.to_vec()))
-                .build()
-                .unwrap(),
-        )
-        .send()
-        .await
-        .unwrap();
+    bucket.set_lifecycle(rules).await;
     let mut read = reading.lifecycle(&bucket.name).await.unwrap().rules;
     assert_eq!(read.len(), 2);
     // Ceph lists rules by name.

@@ -4,13 +4,16 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use aws_sdk_s3::Client;
 use aws_sdk_s3::config::{BehaviorVersion, Credentials, Region};
-use aws_sdk_s3::types::{BucketVersioningStatus, VersioningConfiguration};
+use aws_sdk_s3::types::{
+    BucketLifecycleConfiguration, BucketVersioningStatus, ExpirationStatus, LifecycleExpiration,
+    LifecycleRule, LifecycleRuleFilter, VersioningConfiguration,
+};
 use stayput_aws::connection::Connection;
 use stayput_core::location::ObjectLocation;
 use stayput_core::version::{KeyHistory, VersionId};
 use stayput_guard::port::{Reading, VersionsOf};
 
-const REGION: &str = "us-east-1";
+pub(crate) const REGION: &str = "us-east-1";
 
 /// A server that the ports are tried on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -112,6 +115,40 @@ impl Bucket {
             .send()
             .await
             .unwrap();
+    }
+
+    /// From now on rules, by name and prefix, hide what is so many days old.
+    pub(crate) async fn expire(&self, prefixes: &[(&str, &str)], days: u32) {
+        let days = i32::try_from(days).unwrap();
+        let rules = prefixes.iter().map(|(id, prefix)| {
+            LifecycleRule::builder()
+                .id(*id)
+                .status(ExpirationStatus::Enabled)
+                .filter(LifecycleRuleFilter::builder().prefix(*prefix).build())
+                .expiration(LifecycleExpiration::builder().days(days).build())
+                .build()
+                .unwrap()
+        });
+        self.set_lifecycle(rules).await;
+    }
+
+    pub(crate) async fn set_lifecycle(&self, rules: impl IntoIterator<Item = LifecycleRule>) {
+        let rules: Vec<LifecycleRule> = rules.into_iter().collect();
+        let configuration = BucketLifecycleConfiguration::builder().set_rules(Some(rules));
+        let put = self
+            .client
+            .put_bucket_lifecycle_configuration()
+            .bucket(&self.name);
+        put.lifecycle_configuration(configuration.build().unwrap())
+            .send()
+            .await
+            .unwrap();
+    }
+
+    /// No rule hides anything any more. The server has the more time for the rules of others.
+    pub(crate) async fn without_lifecycle(&self) {
+        let delete = self.client.delete_bucket_lifecycle().bucket(&self.name);
+        delete.send().await.unwrap();
     }
 
     pub(crate) fn at(&self, key: &str) -> ObjectLocation {

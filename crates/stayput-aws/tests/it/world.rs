@@ -1,11 +1,11 @@
 //! A real job's checkpoint root in a bucket of a real server, and a guard over it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt, stream};
 use s3_documents::notification::parse_body;
-use serde_json::json;
+use serde_json::{Value, json};
 use stayput_aws::clock::SystemClock;
 use stayput_aws::copies::Copies;
 use stayput_aws::journal::S3Journal;
@@ -15,10 +15,11 @@ use stayput_core::location::ObjectLocation;
 use stayput_core::root::{Root, RootKind, Roots};
 use stayput_core::timestamp::Timestamp;
 use stayput_core::verdict::Policy;
-use stayput_core::version::VersionId;
+use stayput_core::version::{KeyHistory, VersionId};
 use stayput_guard::batch::{Acted, BatchReport, Message};
 use stayput_guard::guard::{Acting, Guard};
 use stayput_guard::mandate::Mandate;
+use stayput_guard::port::{Reading, VersionsOf};
 use stayput_tests::tree::{Files, Tree};
 
 use crate::server::Bucket;
@@ -35,6 +36,7 @@ pub(crate) type RealGuard<C = SystemClock, R = S3> = Guard<R, S3Journal, C, Acti
 /// Who deleted an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Who {
+    Rule,
     Somebody,
 }
 
@@ -133,24 +135,90 @@ impl World {
         Copies::new(&self.bucket.connection, Some(self.bucket.at("stayput/")), 1_000)
     }
 
+    /// Every key's versions below the root, as the server lists them.
+    pub(crate) async fn histories(&self) -> BTreeMap<String, KeyHistory> {
+        let of = VersionsOf {
+            bucket: &self.bucket.name,
+            prefix: ROOT,
+            by_directory: false,
+            after_key: None,
+            pages: None,
+        };
+        let mut rows: BTreeMap<String, Vec<_>> = BTreeMap::new();
+        let listing = S3::new(&self.bucket.connection).versions(of).await.unwrap();
+        for entry in listing.entries {
+            rows.entry(entry.key.clone()).or_default().push(entry);
+        }
+        let histories = rows.into_iter().map(|(key, rows)| (key, KeyHistory::new(rows)));
+        histories.collect()
+    }
+
+    /// Waits until the server's rules have hidden all of these. Returns every marker that isn't among the known ones, and makes it known.
+    pub(crate) async fn wait_until_taken(
+        &self,
+        keys: &BTreeSet<String>,
+        known: &mut BTreeSet<VersionId>,
+    ) -> Vec<(String, VersionId, Timestamp)> {
+        let began = Instant::now();
+        loop {
+            let histories = self.histories().await;
+            let left = keys.iter().find(|key| histories[*key].current().is_some());
+            if left.is_none() {
+                let hidden = histories.iter().filter_map(|(key, history)| {
+                    let marker = history.hidden()?.above_data;
+                    Some((key.clone(), marker.id.clone(), marker.last_modified))
+                });
+                return hidden
+                    .filter(|(_, marker, _)| known.insert(marker.clone()))
+                    .collect();
+            }
+            assert!(
+                began.elapsed() < Duration::from_secs(150),
+                "the rules leave {left:?}"
+            );
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    }
+
+    /// How many copies were made of each of these. A copy without a marker below it would be one too many.
+    pub(crate) async fn copies_of(&self, keys: &BTreeSet<String>) -> usize {
+        let histories = self.histories().await;
+        let mut copies = 0;
+        for key in keys {
+            let rows = histories[key].entries();
+            copies += rows.iter().filter(|row| row.size().is_some()).count() - 1;
+            let twice = rows
+                .windows(2)
+                .any(|two| two.iter().all(|row| row.size().is_some()));
+            assert!(!twice, "{key} was copied twice: {rows:?}");
+        }
+        copies
+    }
+
     /// S3's message about a marker.
     pub(crate) fn told(&self, who: Who, key: &str, marker: &VersionId, at: Timestamp) -> Message {
+        let body = self.body(who, key, marker, at);
+        let records = parse_body(body.to_string().as_bytes()).expect("a body as S3 sends it");
+        Message {
+            id: format!("{key} {marker}"),
+            records,
+        }
+    }
+
+    /// The same as a queue brings it.
+    pub(crate) fn body(&self, who: Who, key: &str, marker: &VersionId, at: Timestamp) -> Value {
         let (name, principal) = match who {
+            Who::Rule => ("LifecycleExpiration:DeleteMarkerCreated", "s3.amazonaws.com"),
             Who::Somebody => ("ObjectRemoved:DeleteMarkerCreated", "AWS:AROASOMEBODY:console"),
         };
-        let body = json!({"Records": [{
+        json!({"Records": [{
             "eventVersion": "2.3", "eventSource": "aws:s3", "awsRegion": "eu-west-1",
             "eventTime": at.to_string(), "eventName": name,
             "userIdentity": {"principalId": principal},
             "s3": {"s3SchemaVersion": "1.0", "configurationId": "stayput",
                    "bucket": {"name": self.bucket.name, "arn": format!("arn:aws:s3:::{}", self.bucket.name)},
                    "object": {"key": key, "versionId": marker.as_str()}}
-        }]});
-        let records = parse_body(body.to_string().as_bytes()).expect("a body as S3 sends it");
-        Message {
-            id: format!("{key} {marker}"),
-            records,
-        }
+        }]})
     }
 }
 
