@@ -32,6 +32,11 @@ pub(crate) struct Cluster {
     _turn: Turn,
 }
 
+/// Where a JobManager looks for jars below `web.upload.dir`. The job's lies there already, so it needn't be uploaded.
+const UPLOADED: &str = "flink-web-upload";
+/// The name of the job's jar there.
+pub(crate) const JAR: &str = "count.jar";
+
 /// What Flink needs of Java 17: its own start scripts open the same packages.
 const OPENED: [&str; 12] = [
     "java.lang",
@@ -71,12 +76,14 @@ impl Cluster {
         let folder = scratch().join(format!("{}-{name}", release.version));
         // Absent the first time.
         let _ = fs::remove_dir_all(&folder);
-        for part in ["conf", "tmp", "logs"] {
+        for part in ["conf", "tmp", "logs", UPLOADED] {
             let part = folder.join(part);
             fs::create_dir_all(&part).unwrap_or_else(|e| panic!("{}: {e}", part.display()));
         }
+        let jar = folder.join(UPLOADED).join(JAR);
+        fs::copy(&release.jar, &jar).unwrap_or_else(|e| panic!("{}: {e}", jar.display()));
         let [rpc, rest] = free_ports();
-        let mut text = base(release, &folder, rpc, rest);
+        let mut text = base(&folder, rpc, rest);
         for (key, value) in settings {
             text.push_str(&format!("{key}: {value}\n"));
         }
@@ -175,9 +182,9 @@ fn write(file: &Path, text: &str) {
     fs::write(file, text).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
 }
 
-/// What isn't about checkpoints: addresses, folders, memory.
-fn base(release: &Release, folder: &Path, rpc: u16, rest: u16) -> String {
-    let (folder, jobs) = (folder.display(), release.jobs.display());
+/// What isn't about checkpoints: addresses, folders, memory; and patience, since a busy machine isn't what is tested.
+fn base(folder: &Path, rpc: u16, rest: u16) -> String {
+    let folder = folder.display();
     format!(
         "jobmanager.rpc.address: 127.0.0.1
 jobmanager.rpc.port: {rpc}
@@ -188,13 +195,16 @@ rest.address: 127.0.0.1
 rest.bind-address: 127.0.0.1
 rest.port: {rest}
 rest.bind-port: {rest}
-web.upload.dir: {jobs}
+web.upload.dir: {folder}
 web.tmpdir: {folder}/tmp
 io.tmp.dirs: {folder}/tmp
 blob.storage.directory: {folder}/tmp
 heartbeat.interval: 500
+web.refresh-interval: 200
+metrics.fetcher.update-interval: 500
 heartbeat.timeout: 60000
 pekko.ask.timeout: 60 s
+pekko.startup-timeout: 120 s
 taskmanager.numberOfTaskSlots: 2
 taskmanager.cpu.cores: 1.0
 taskmanager.memory.framework.heap.size: 128m
@@ -221,8 +231,6 @@ fn java(release: &Release, folder: &Path, class: &str, log: &str) -> Child {
     command
         .args(["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"])
         .args(OPENED.map(|package| format!("--add-opens=java.base/{package}=ALL-UNNAMED")))
-        // Flink's own setting for it (pekko.startup-timeout) sets another one; 10 seconds are too few on a busy machine.
-        .arg("-Dpekko.remote.classic.startup-timeout=300s")
         .arg(format!("-Djava.io.tmpdir={}", folder.join("tmp").display()))
         .arg(format!(
             "-Dlog4j.configurationFile={}",

@@ -16,6 +16,26 @@ const FLINK: &str = "AROAFLINK";
 /// Keys of the job's state.
 pub(crate) const KEYS: u64 = 300;
 
+/// When the job takes checkpoints.
+#[derive(Clone, Copy)]
+pub(crate) enum Pace {
+    /// Twice a second.
+    Often,
+    /// Once an hour: when it is told to. Then the newest stays the newest while a test looks at it.
+    WhenTold,
+}
+
+impl Pace {
+    /// The job's arguments: keys, bytes for each, numbers a second, milliseconds between checkpoints.
+    pub(crate) fn arguments(self) -> [String; 4] {
+        let interval = match self {
+            Self::Often => 500,
+            Self::WhenTold => 3_600_000,
+        };
+        [KEYS, 200, 3000, interval].map(|n| n.to_string())
+    }
+}
+
 /// Somebody with a console.
 pub(crate) fn stranger() -> By {
     By::Principal("AWS:AROASOMEBODY:console".to_owned())
@@ -55,11 +75,6 @@ impl Lab {
         all.extend(settings.iter().map(|(key, value)| (*key, (*value).to_owned())));
         let cluster = Cluster::start(turn, &release, name, &all);
         Some(Self { cluster, deployment })
-    }
-
-    /// The job's arguments: 300 keys with 200 bytes each, 3000 numbers a second.
-    pub(crate) fn job() -> [&'static str; 3] {
-        ["300", "200", "3000"]
     }
 
     /// Keys of the visible objects with Stayput's mark in their metadata: those that it brought back.
@@ -123,7 +138,6 @@ fn flink_settings(release: &Release, server: &str, bucket: &str) -> BTreeMap<&'s
             "state.backend.rocksdb.checkpoint.transfer.thread.num",
             "1".to_owned(),
         ),
-        ("execution.checkpointing.interval", "500ms".to_owned()),
         ("execution.checkpointing.min-pause", "100ms".to_owned()),
     ]);
     let directory = format!("s3://{bucket}/flink");

@@ -4,6 +4,7 @@
 //! `cargo xtask test --all` installs Flink and runs this.
 
 mod cluster;
+mod failover;
 mod lab;
 mod quiet;
 mod release;

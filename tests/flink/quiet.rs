@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::lab::{Known, Lab, RETENTION};
+use crate::lab::{Known, Lab, Pace, RETENTION};
 
 const CHECKPOINTS: u64 = 50;
 
@@ -14,13 +14,12 @@ fn nothing_that_flink_deletes_comes_back(version: &'static str, known: Known) {
     let settings = [
         (RETENTION, "DELETE_ON_CANCELLATION"),
         ("restart-strategy.type", "none"),
-        ("execution.checkpointing.interval", "300ms"),
     ];
     let Some(lab) = Lab::start(version, name, known, &settings) else {
         return;
     };
     let (rest, deployment) = (&lab.cluster.rest, &lab.deployment);
-    let job = rest.run(&Lab::job(), None);
+    let job = rest.run(Pace::Often, None);
     let began = Instant::now();
     rest.wait_for_checkpoints(&job, 1);
     // Those that Flink wanted before all tasks ran count as failed.

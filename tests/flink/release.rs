@@ -12,12 +12,10 @@ use stayput_tests::system::flink;
 pub(crate) struct Release {
     pub(crate) version: &'static str,
     pub(crate) home: PathBuf,
-    /// Flink's folder for uploads, with `count.jar` in it: it needn't be uploaded.
-    pub(crate) jobs: PathBuf,
+    /// The job's jar.
+    pub(crate) jar: PathBuf,
 }
 
-/// The name of the job's jar.
-pub(crate) const JAR: &str = "count.jar";
 /// Its entry class.
 pub(crate) const JOB: &str = "CountJob";
 
@@ -40,7 +38,7 @@ impl Release {
         );
         let release = Self {
             version,
-            jobs: scratch().join(format!("job-{version}")),
+            jar: scratch().join(format!("count-{version}.jar")),
             home,
         };
         static COMPILED: Mutex<Vec<&str>> = Mutex::new(Vec::new());
@@ -75,12 +73,9 @@ impl Release {
 
     fn compile(&self) {
         let classes = scratch().join(format!("classes-{}", self.version));
-        let uploaded = self.jobs.join("flink-web-upload");
-        for folder in [&classes, &uploaded] {
-            // Absent the first time.
-            let _ = fs::remove_dir_all(folder);
-            fs::create_dir_all(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
-        }
+        // Absent the first time.
+        let _ = fs::remove_dir_all(&classes);
+        fs::create_dir_all(&classes).unwrap_or_else(|e| panic!("{}: {e}", classes.display()));
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("flink/job/{JOB}.java"));
         run(Command::new("javac")
             .args(["--release", "11", "-Xlint:none", "-cp", &self.class_path(), "-d"])
@@ -88,7 +83,7 @@ impl Release {
             .arg(source));
         run(Command::new("jar")
             .args(["--create", "--file"])
-            .arg(uploaded.join(JAR))
+            .arg(&self.jar)
             .arg("-C")
             .arg(&classes)
             .arg("."));

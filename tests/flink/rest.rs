@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use ureq::Agent;
 
-use crate::release::{JAR, JOB, Release};
+use crate::cluster::JAR;
+use crate::lab::{KEYS, Pace};
+use crate::release::{JOB, Release};
 
 /// How a restored job treats what it is restored from.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +24,8 @@ pub(crate) enum Claim {
 pub(crate) struct Checkpoints {
     pub(crate) completed: u64,
     pub(crate) failed: u64,
+    /// How often the job's state was taken from a checkpoint or savepoint.
+    pub(crate) restored: u64,
     /// Of the newest completed one: its id and the URI of its directory.
     pub(crate) newest: Option<(u64, String)>,
 }
@@ -94,8 +98,8 @@ impl Rest {
     }
 
     /// Runs the job; returns its id.
-    pub(crate) fn run(&self, arguments: &[&str], from: Option<(&str, Claim)>) -> String {
-        let mut asked = json!({"entryClass": JOB, "programArgsList": arguments, "parallelism": 2});
+    pub(crate) fn run(&self, pace: Pace, from: Option<(&str, Claim)>) -> String {
+        let mut asked = json!({"entryClass": JOB, "programArgsList": pace.arguments(), "parallelism": 2});
         if let Some((snapshot, claim)) = from {
             asked["savepointPath"] = json!(snapshot);
             asked[self.claim] = json!(match claim {
@@ -123,6 +127,14 @@ impl Rest {
     /// If it ends in another one, or takes too long.
     pub(crate) fn wait_for_state(&self, job: &str, wanted: &str) {
         self.wait(job, wanted, |state| state == wanted);
+    }
+
+    /// Waits for something that the job comes to while it lives.
+    ///
+    /// # Panics
+    /// If it ends, or takes too long.
+    pub(crate) fn wait_until(&self, job: &str, what: &str, enough: impl Fn() -> bool) {
+        self.wait(job, what, |_| enough());
     }
 
     fn wait(&self, job: &str, what: &str, mut enough: impl FnMut(&str) -> bool) {
@@ -161,6 +173,7 @@ impl Rest {
         Checkpoints {
             completed: count("completed"),
             failed: count("failed"),
+            restored: count("restored"),
             newest: newest["id"]
                 .as_u64()
                 .zip(newest["external_path"].as_str().map(str::to_owned)),
@@ -177,6 +190,16 @@ impl Rest {
             now.completed >= before + more
         });
         newest.unwrap_or_else(|| panic!("{job} completed {more} checkpoints and names none"))
+    }
+
+    /// Takes a checkpoint, of a job that takes none by itself; returns its id and the URI of its directory.
+    pub(crate) fn checkpoint(&self, job: &str) -> (u64, String) {
+        let before = self.checkpoints(job).completed;
+        let asked = json!({"checkpointType": "CONFIGURED"});
+        self.must("POST", &format!("/jobs/{job}/checkpoints"), &asked);
+        self.wait_until(job, "the checkpoint", || self.checkpoints(job).completed > before);
+        let newest = self.checkpoints(job).newest;
+        newest.unwrap_or_else(|| panic!("{job} completed a checkpoint and names none"))
     }
 
     /// Exceptions with their causes, as text; empty if there were none.
@@ -210,13 +233,38 @@ impl Rest {
         all.iter().filter_map(one).collect()
     }
 
-    /// Waits until the job has met each of so many keys in its state, as it had left it. It fails if one isn't.
-    pub(crate) fn wait_until_all_is_remembered(&self, job: &str, keys: u64) {
+    /// Waits until the job has counted every key once or twice.
+    pub(crate) fn wait_until_all_is_counted(&self, job: &str) {
+        self.wait_until(job, "its accumulators", || {
+            self.accumulators(job)
+                .get("checked")
+                .is_some_and(|n| *n > 2 * KEYS)
+        });
+    }
+
+    /// Waits until the job has met every key in its state, as it had left it. It fails if one isn't.
+    pub(crate) fn wait_until_all_is_remembered(&self, job: &str) {
         let mut last = BTreeMap::new();
         self.wait(job, "its accumulators", |_| {
             last = self.accumulators(job);
-            last.get("remembered").is_some_and(|n| *n == keys)
+            last.get("remembered").is_some_and(|n| *n == KEYS)
         });
-        println!("{job} went on with all {keys} keys: {last:?}");
+        println!("{job} went on with all {KEYS} keys: {last:?}");
+    }
+
+    /// Makes a savepoint below `directory`; returns its URI.
+    pub(crate) fn savepoint(&self, job: &str, directory: &str, format: &str) -> String {
+        let asked = json!({"target-directory": directory, "cancel-job": false, "formatType": format});
+        let answer = self.must("POST", &format!("/jobs/{job}/savepoints"), &asked);
+        let trigger = answer["request-id"].as_str().unwrap_or_default().to_owned();
+        let mut made = None;
+        self.wait(job, "a savepoint", |_| {
+            let answer = self.get(&format!("/jobs/{job}/savepoints/{trigger}"));
+            let cause = &answer["operation"]["failure-cause"];
+            assert!(cause.is_null(), "the savepoint failed: {cause}");
+            made = answer["operation"]["location"].as_str().map(str::to_owned);
+            made.is_some()
+        });
+        made.unwrap_or_default()
     }
 }

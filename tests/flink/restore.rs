@@ -1,10 +1,10 @@
-//! A job was cancelled, its checkpoint retained, and somebody deletes what that needs.
+//! A job was cancelled, a checkpoint or savepoint of it is left, and somebody deletes what that needs.
 
 use std::time::{Duration, Instant};
 
 use stayput_tests::relay::By;
 
-use crate::lab::{KEYS, Known, Lab, RETENTION, stranger};
+use crate::lab::{Known, Lab, Pace, RETENTION, stranger};
 use crate::rest::Claim;
 use crate::snapshot::{key, needed};
 
@@ -23,7 +23,7 @@ fn shared_by_both(lab: &Lab, newest: u64, directory: &str) -> String {
 }
 
 /// Deletes a file, sees Flink fail without it, lets Stayput hear of it, and sees Flink go on. Returns the job that goes on.
-fn lost_found_and_restored(lab: &Lab, by: By, lost: &str, snapshot: &str, claim: Claim) -> String {
+pub(crate) fn lost_found_and_restored(lab: &Lab, by: By, lost: &str, snapshot: &str, claim: Claim) -> String {
     let (rest, deployment) = (&lab.cluster.rest, &lab.deployment);
     let bytes = deployment
         .get(lost)
@@ -35,7 +35,7 @@ fn lost_found_and_restored(lab: &Lab, by: By, lost: &str, snapshot: &str, claim:
     let held = deployment.relay.hold();
     deployment.delete_by(by.clone(), lost);
     let began = Instant::now();
-    let job = rest.run(&Lab::job(), Some((snapshot, claim)));
+    let job = rest.run(Pace::Often, Some((snapshot, claim)));
     rest.wait_for_state(&job, "FAILED");
     let why = rest.failures(&job);
     let file = lost.rsplit('/').next().unwrap_or_default();
@@ -66,8 +66,8 @@ fn lost_found_and_restored(lab: &Lab, by: By, lost: &str, snapshot: &str, claim:
     println!("{by:?}: the function asked for {asked:?}");
 
     let began = Instant::now();
-    let job = rest.run(&Lab::job(), Some((snapshot, claim)));
-    rest.wait_until_all_is_remembered(&job, KEYS);
+    let job = rest.run(Pace::Often, Some((snapshot, claim)));
+    rest.wait_until_all_is_remembered(&job);
     println!("{by:?}: restored after {:.1} s", began.elapsed().as_secs_f32());
     // Those that Flink wanted before all tasks ran count as failed.
     let failed = rest.checkpoints(&job).failed;
@@ -89,7 +89,7 @@ fn what_the_retained_checkpoint_needs_comes_back(version: &'static str, known: K
         return;
     };
     let (rest, deployment) = (&lab.cluster.rest, &lab.deployment);
-    let first = rest.run(&Lab::job(), None);
+    let first = rest.run(Pace::Often, None);
     let began = Instant::now();
     rest.wait_for_checkpoints(&first, 6);
     rest.cancel(&first);
@@ -116,6 +116,27 @@ fn what_the_retained_checkpoint_needs_comes_back(version: &'static str, known: K
     rest.cancel(&third);
 }
 
+fn what_savepoints_need_comes_back(version: &'static str) {
+    let settings = [("restart-strategy.type", "none")];
+    let Some(lab) = Lab::start(version, "savepoints", Known::Principals, &settings) else {
+        return;
+    };
+    let (rest, deployment) = (&lab.cluster.rest, &lab.deployment);
+    let job = rest.run(Pace::Often, None);
+    rest.wait_for_checkpoints(&job, 3);
+    let directory = format!("s3://{}/savepoints", deployment.bucket);
+    let savepoints = ["NATIVE", "CANONICAL"].map(|format| rest.savepoint(&job, &directory, format));
+    rest.cancel(&job);
+    for savepoint in savepoints {
+        // Every file lies in its directory; the largest is the state.
+        let files = needed(deployment, &savepoint);
+        let size = |file: &&String| deployment.get(file).map_or(0, |bytes| bytes.len());
+        let largest = files.iter().max_by_key(size).expect("a file");
+        let job = lost_found_and_restored(&lab, stranger(), largest, &savepoint, Claim::NoClaim);
+        rest.cancel(&job);
+    }
+}
+
 #[test]
 fn flink_1_18_goes_on_from_a_retained_checkpoint_that_lost_files() {
     what_the_retained_checkpoint_needs_comes_back("1.18.1", Known::Principals);
@@ -129,4 +150,14 @@ fn flink_2_3_goes_on_from_a_retained_checkpoint_that_lost_files() {
 #[test]
 fn flink_2_3_goes_on_from_it_where_nobody_said_who_flink_is() {
     what_the_retained_checkpoint_needs_comes_back("2.3.0", Known::Nobody);
+}
+
+#[test]
+fn flink_1_18_starts_from_savepoints_that_lost_a_file() {
+    what_savepoints_need_comes_back("1.18.1");
+}
+
+#[test]
+fn flink_2_3_starts_from_savepoints_that_lost_a_file() {
+    what_savepoints_need_comes_back("2.3.0");
 }

@@ -18,7 +18,7 @@ pub(crate) fn key(deployment: &Deployment, uri: &str) -> String {
         .to_owned()
 }
 
-/// The keys that the `_metadata` in this directory (a URI, as Flink names it) needs.
+/// The keys of the objects that the `_metadata` in this directory (a URI, as Flink names it) needs.
 ///
 /// # Panics
 /// If it isn't visible, or can't be read to its end.
@@ -31,13 +31,14 @@ pub(crate) fn needed(deployment: &Deployment, directory: &str) -> BTreeSet<Strin
     let mut keys = BTreeSet::new();
     references(&bytes, &Limits::default(), &mut |reference| {
         let path = reference.target.path().to_string();
-        keys.insert(match reference.target {
-            Target::Exclusive(_) => format!("{directory}/{path}"),
-            Target::Absolute(_) => key(deployment, &path),
-            Target::Directory(_) => panic!("{metadata} names the directory {path}"),
-        });
+        match reference.target {
+            Target::Exclusive(_) => keys.insert(format!("{directory}/{path}")),
+            Target::Absolute(_) => keys.insert(key(deployment, &path)),
+            Target::Directory(_) => false,
+        };
         ControlFlow::Continue(())
     })
     .unwrap_or_else(|e| panic!("{metadata}: {e}"));
+    assert!(!keys.is_empty(), "{metadata} names nothing");
     keys
 }
