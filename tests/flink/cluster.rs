@@ -5,31 +5,35 @@ use std::fs::{self, File};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use crate::release::{Release, scratch};
 use crate::rest::{PATIENCE, Rest};
 
-/// One cluster at a time: more would only wait for each other's CPU, and time is a part of what is tested.
+/// One story at a time: more would only wait for each other's CPU, and time is a part of what is tested.
 pub(crate) fn turn() -> Turn {
     static TURN: Mutex<()> = Mutex::new(());
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&TURN)
 }
 
-/// The right to start a cluster.
+/// The right to use a cluster.
 pub(crate) type Turn = MutexGuard<'static, ()>;
 
-/// A running cluster, stopped when it goes out of scope.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A running cluster, stopped when nobody has it any more.
 pub(crate) struct Cluster {
     /// What it is asked by.
     pub(crate) rest: Rest,
     release: Release,
     folder: PathBuf,
     jobmanager: Child,
-    taskmanager: Option<Child>,
-    taskmanagers_ever: usize,
-    _turn: Turn,
+    taskmanager: Mutex<Option<Child>>,
+    taskmanagers_ever: AtomicUsize,
 }
 
 /// Where a JobManager looks for jars below `web.upload.dir`. The job's lies there already, so it needn't be uploaded.
@@ -63,17 +67,23 @@ appender.out.layout.pattern=%d{HH:mm:ss.SSS} %p %c{1} %m%n
 ";
 
 impl Cluster {
-    /// Starts one and waits for its slots. `settings` go into Flink's configuration as they are.
+    /// The cluster of a release: one that another test has, or a new one. `settings` go into Flink's configuration as they are.
     ///
     /// # Panics
     /// If it doesn't come up.
-    pub(crate) fn start(
-        turn: Turn,
-        release: &Release,
-        name: &str,
-        settings: &BTreeMap<&str, String>,
-    ) -> Self {
-        let folder = scratch().join(format!("{}-{name}", release.version));
+    pub(crate) fn of(release: &Release, settings: &BTreeMap<&str, String>) -> Arc<Self> {
+        static RUNNING: Mutex<BTreeMap<&str, Weak<Cluster>>> = Mutex::new(BTreeMap::new());
+        let mut running = lock(&RUNNING);
+        if let Some(cluster) = running.get(release.version).and_then(Weak::upgrade) {
+            return cluster;
+        }
+        let cluster = Arc::new(Self::start(release, settings));
+        running.insert(release.version, Arc::downgrade(&cluster));
+        cluster
+    }
+
+    fn start(release: &Release, settings: &BTreeMap<&str, String>) -> Self {
+        let folder = scratch().join(release.version);
         // Absent the first time.
         let _ = fs::remove_dir_all(&folder);
         for part in ["conf", "tmp", "logs", UPLOADED] {
@@ -102,16 +112,21 @@ impl Cluster {
             release: release.clone(),
             folder,
             jobmanager,
-            taskmanager: None,
-            taskmanagers_ever: 0,
-            _turn: turn,
+            taskmanager: Mutex::new(None),
+            taskmanagers_ever: AtomicUsize::new(0),
         };
-        cluster.start_taskmanager();
         let began = Instant::now();
+        cluster.start_taskmanager();
         while !cluster.rest.has_slots() {
             let logs = cluster.folder.join("logs");
-            let children = [Some(&mut cluster.jobmanager), cluster.taskmanager.as_mut()];
-            for child in children.into_iter().flatten() {
+            let taskmanager = cluster
+                .taskmanager
+                .get_mut()
+                .unwrap_or_else(PoisonError::into_inner);
+            for child in [Some(&mut cluster.jobmanager), taskmanager.as_mut()]
+                .into_iter()
+                .flatten()
+            {
                 let ended = child
                     .try_wait()
                     .unwrap_or_else(|e| panic!("a process of Flink: {e}"));
@@ -132,23 +147,31 @@ impl Cluster {
         cluster
     }
 
+    /// Free for the next story: without the jobs of one that failed, and with a TaskManager.
+    pub(crate) fn clear(&self) {
+        self.rest.cancel_all();
+        if lock(&self.taskmanager).is_none() {
+            self.start_taskmanager();
+        }
+    }
+
     /// Starts a TaskManager.
-    pub(crate) fn start_taskmanager(&mut self) {
-        self.taskmanagers_ever += 1;
-        self.taskmanager = Some(java(
+    pub(crate) fn start_taskmanager(&self) {
+        let number = self.taskmanagers_ever.fetch_add(1, Ordering::Relaxed);
+        let child = java(
             &self.release,
             &self.folder,
             "org.apache.flink.runtime.taskexecutor.TaskManagerRunner",
-            &format!("taskmanager-{}", self.taskmanagers_ever),
-        ));
+            &format!("taskmanager-{number}"),
+        );
+        *lock(&self.taskmanager) = Some(child);
     }
 
     /// Kills the TaskManager, as a machine that is gone.
-    pub(crate) fn kill_taskmanager(&mut self) {
-        if let Some(child) = &mut self.taskmanager {
-            kill(child);
+    pub(crate) fn kill_taskmanager(&self) {
+        if let Some(mut child) = lock(&self.taskmanager).take() {
+            kill(&mut child);
         }
-        self.taskmanager = None;
     }
 }
 
@@ -205,7 +228,7 @@ metrics.fetcher.update-interval: 500
 heartbeat.timeout: 60000
 pekko.ask.timeout: 60 s
 pekko.startup-timeout: 120 s
-taskmanager.numberOfTaskSlots: 2
+taskmanager.numberOfTaskSlots: 1
 taskmanager.cpu.cores: 1.0
 taskmanager.memory.framework.heap.size: 128m
 taskmanager.memory.framework.off-heap.size: 128m

@@ -1,9 +1,9 @@
 //! A job runs, somebody deletes what it will need at its next failure, and a machine is gone.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::lab::{Known, Lab, Pace, RETENTION, stranger};
-use crate::rest::Claim;
+use crate::rest::{Claim, PATIENCE};
 use crate::snapshot::{key, needed};
 
 /// A cluster whose jobs restart by themselves, as most do.
@@ -18,11 +18,11 @@ fn start(version: &'static str, name: &str) -> Option<Lab> {
 }
 
 /// The TaskManager's machine is gone, another comes; waits until the job has what it had.
-fn fail_over(lab: &mut Lab, job: &str) {
-    let restored = lab.cluster.rest.checkpoints(job).restored;
+fn fail_over(lab: &Lab, job: &str) {
+    let rest = &lab.cluster.rest;
+    let restored = rest.checkpoints(job).restored;
     lab.cluster.kill_taskmanager();
     lab.cluster.start_taskmanager();
-    let rest = &lab.cluster.rest;
     rest.wait_until(job, "a restart", || rest.checkpoints(job).restored > restored);
     rest.wait_until_all_is_remembered(job);
     assert_eq!(rest.state(job), "RUNNING");
@@ -30,12 +30,13 @@ fn fail_over(lab: &mut Lab, job: &str) {
 
 /// The file is lost while the job runs, and S3's event is late: the restarts fail, until Stayput hears of it.
 fn a_running_job_comes_up_again(version: &'static str) {
-    let Some(mut lab) = start(version, "failover") else {
+    let Some(lab) = start(version, "failover") else {
         return;
     };
-    let job = lab.cluster.rest.run(Pace::WhenTold, None);
-    lab.cluster.rest.wait_until_all_is_counted(&job);
-    let (_, directory) = lab.cluster.rest.checkpoint(&job);
+    let rest = &lab.cluster.rest;
+    let job = lab.run(Pace::WhenTold, None);
+    rest.wait_until_all_is_counted(&job);
+    let (_, directory) = rest.checkpoint(&job);
     let files = needed(&lab.deployment, &directory);
     let lost = files
         .iter()
@@ -48,7 +49,6 @@ fn a_running_job_comes_up_again(version: &'static str) {
     lab.deployment.delete_by(stranger(), lost);
     lab.cluster.kill_taskmanager();
     lab.cluster.start_taskmanager();
-    let rest = &lab.cluster.rest;
     rest.wait_until(&job, "the failure for want of the file", || {
         let why = rest.failures(&job);
         why.contains("java.io.FileNotFoundException") && why.contains(file)
@@ -56,7 +56,7 @@ fn a_running_job_comes_up_again(version: &'static str) {
 
     drop(held);
     let told = Instant::now();
-    assert!(lab.deployment.wait_for(lost, Duration::from_secs(60)) == bytes);
+    assert!(lab.deployment.wait_for(lost, PATIENCE) == bytes);
     println!("back {:.1} s after the event", told.elapsed().as_secs_f32());
     rest.wait_until_all_is_remembered(&job);
     println!(
@@ -64,28 +64,26 @@ fn a_running_job_comes_up_again(version: &'static str) {
         told.elapsed().as_secs_f32()
     );
     rest.checkpoint(&job);
-    lab.deployment.wait_until_idle(Duration::from_secs(60));
+    lab.deployment.wait_until_idle(PATIENCE);
     assert_eq!(lab.copies(), 1, "one file was lost");
     rest.cancel(&job);
 }
 
 /// The file lies in the directory of a job that doesn't run any more.
 fn a_job_that_claimed_survives(version: &'static str) {
-    let Some(mut lab) = start(version, "claim") else {
+    let Some(lab) = start(version, "claim") else {
         return;
     };
-    let first = lab.cluster.rest.run(Pace::WhenTold, None);
-    lab.cluster.rest.wait_until_all_is_counted(&first);
-    let (_, claimed) = lab.cluster.rest.checkpoint(&first);
-    lab.cluster.rest.cancel(&first);
-    let second = lab
-        .cluster
-        .rest
-        .run(Pace::WhenTold, Some((&claimed, Claim::Claim)));
-    lab.cluster.rest.wait_until_all_is_remembered(&second);
+    let rest = &lab.cluster.rest;
+    let first = lab.run(Pace::WhenTold, None);
+    rest.wait_until_all_is_counted(&first);
+    let (_, claimed) = rest.checkpoint(&first);
+    rest.cancel(&first);
+    let second = lab.run(Pace::WhenTold, Some((&claimed, Claim::Claim)));
+    rest.wait_until_all_is_remembered(&second);
     // Only one: after four RocksDB rewrites the old files.
-    let (_, directory) = lab.cluster.rest.checkpoint(&second);
-    lab.deployment.wait_until_idle(Duration::from_secs(60));
+    let (_, directory) = rest.checkpoint(&second);
+    lab.deployment.wait_until_idle(PATIENCE);
     assert_eq!(lab.copies(), 0, "nothing was lost so far");
     let old = key(&lab.deployment, claimed.rsplit_once('/').expect("a directory").0);
     let files = needed(&lab.deployment, &directory);
@@ -95,13 +93,13 @@ fn a_job_that_claimed_survives(version: &'static str) {
 
     lab.deployment.delete_by(stranger(), lost);
     let deleted = Instant::now();
-    assert!(lab.deployment.wait_for(lost, Duration::from_secs(60)) == bytes);
+    assert!(lab.deployment.wait_for(lost, PATIENCE) == bytes);
     println!("back {:.1} s after the deletion", deleted.elapsed().as_secs_f32());
 
-    fail_over(&mut lab, &second);
-    lab.cluster.rest.checkpoint(&second);
+    fail_over(&lab, &second);
+    rest.checkpoint(&second);
     assert_eq!(lab.copies(), 1, "one file was lost");
-    lab.cluster.rest.cancel(&second);
+    rest.cancel(&second);
 }
 
 #[test]

@@ -1,14 +1,16 @@
 //! A bucket with Stayput on guard, and a Flink cluster that writes to it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use stayput_tests::deployment::Deployment;
 use stayput_tests::relay::By;
 use stayput_tests::system::{bootstrap, given};
 
-use crate::cluster::{Cluster, turn};
+use crate::cluster::{Cluster, Turn, turn};
 use crate::release::Release;
+use crate::rest::Claim;
 
 /// The principal of Flink's role.
 const FLINK: &str = "AROAFLINK";
@@ -26,13 +28,11 @@ pub(crate) enum Pace {
 }
 
 impl Pace {
-    /// The job's arguments: keys, bytes for each, numbers a second, milliseconds between checkpoints.
-    pub(crate) fn arguments(self) -> [String; 4] {
-        let interval = match self {
-            Self::Often => 500,
-            Self::WhenTold => 3_600_000,
-        };
-        [KEYS, 200, 3000, interval].map(|n| n.to_string())
+    fn interval(self) -> &'static str {
+        match self {
+            Self::Often => "500ms",
+            Self::WhenTold => "1h",
+        }
     }
 }
 
@@ -50,12 +50,15 @@ pub(crate) enum Known {
 
 /// The bucket and the cluster.
 pub(crate) struct Lab {
-    pub(crate) cluster: Cluster,
+    pub(crate) cluster: Arc<Cluster>,
     pub(crate) deployment: Deployment,
+    /// Of the jobs.
+    settings: BTreeMap<&'static str, String>,
+    _turn: Turn,
 }
 
 impl Lab {
-    /// `None`: skipped, and why has been said. `settings` are Flink's, beside those that every test has.
+    /// `None`: skipped, and why has been said. `settings` are the jobs', beside where their checkpoints lie.
     pub(crate) fn start(
         version: &'static str,
         name: &str,
@@ -65,16 +68,37 @@ impl Lab {
         let release = Release::given(version)?;
         let server = given("STAYPUT_MINISTACK", "flink")?;
         let bootstrap = bootstrap("flink")?;
+        // Before it is this test's turn: whoever waits keeps the cluster alive.
+        let cluster = Cluster::of(&release, &flink_settings(&release, &server));
         let turn = turn();
+        cluster.clear();
         let deployment = Deployment::new(&server, &bootstrap, name, |bucket| guard_settings(bucket, known));
         // Whatever isn't told otherwise is Flink's own deletion. The function itself deletes nothing.
         deployment
             .relay
             .everyone_else_is(By::Principal(format!("AWS:{FLINK}:taskmanager")));
-        let mut all = flink_settings(&release, &server, &deployment.bucket);
-        all.extend(settings.iter().map(|(key, value)| (*key, (*value).to_owned())));
-        let cluster = Cluster::start(turn, &release, name, &all);
-        Some(Self { cluster, deployment })
+        let directory = if release.is_2() {
+            "execution.checkpointing.dir"
+        } else {
+            "state.checkpoints.dir"
+        };
+        let mut of_jobs = BTreeMap::from([(directory, format!("s3://{}/flink", deployment.bucket))]);
+        of_jobs.extend(settings.iter().map(|(key, value)| (*key, (*value).to_owned())));
+        Some(Self {
+            cluster,
+            deployment,
+            settings: of_jobs,
+            _turn: turn,
+        })
+    }
+
+    /// Runs the job, new or from a checkpoint or savepoint; returns its id.
+    pub(crate) fn run(&self, pace: Pace, from: Option<(&str, Claim)>) -> String {
+        let mut settings = self.settings.clone();
+        settings.insert("execution.checkpointing.interval", pace.interval().to_owned());
+        // Keys, bytes for each, numbers a second.
+        let arguments = [KEYS, 200, 3000].map(|n| n.to_string());
+        self.cluster.rest.run(&settings, &arguments, from)
     }
 
     /// Keys of the visible objects with Stayput's mark in their metadata: those that it brought back.
@@ -126,7 +150,7 @@ fn guard_settings(bucket: &str, known: Known) -> String {
 }
 
 /// Incremental RocksDB checkpoints on S3, by `flink-s3-fs-hadoop`.
-fn flink_settings(release: &Release, server: &str, bucket: &str) -> BTreeMap<&'static str, String> {
+fn flink_settings(release: &Release, server: &str) -> BTreeMap<&'static str, String> {
     let mut settings = BTreeMap::from([
         ("s3.endpoint", server.to_owned()),
         ("s3.path.style.access", "true".to_owned()),
@@ -140,18 +164,15 @@ fn flink_settings(release: &Release, server: &str, bucket: &str) -> BTreeMap<&'s
         ),
         ("execution.checkpointing.min-pause", "100ms".to_owned()),
     ]);
-    let directory = format!("s3://{bucket}/flink");
     // No state inlined in `_metadata`: every piece is an object that can be lost.
     settings.extend(if release.is_2() {
         [
-            ("execution.checkpointing.dir", directory),
             ("execution.checkpointing.incremental", "true".to_owned()),
             ("execution.checkpointing.num-retained", "2".to_owned()),
             ("execution.checkpointing.data-inline-threshold", "0b".to_owned()),
         ]
     } else {
         [
-            ("state.checkpoints.dir", directory),
             ("state.backend.incremental", "true".to_owned()),
             ("state.checkpoints.num-retained", "2".to_owned()),
             ("state.storage.fs.memory-threshold", "0b".to_owned()),

@@ -1,8 +1,9 @@
 //! A job runs and is cancelled, and Stayput leaves what Flink deletes.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::lab::{Known, Lab, Pace, RETENTION};
+use crate::rest::PATIENCE;
 
 const CHECKPOINTS: u64 = 50;
 
@@ -19,7 +20,7 @@ fn nothing_that_flink_deletes_comes_back(version: &'static str, known: Known) {
         return;
     };
     let (rest, deployment) = (&lab.cluster.rest, &lab.deployment);
-    let job = rest.run(Pace::Often, None);
+    let job = lab.run(Pace::Often, None);
     let began = Instant::now();
     rest.wait_for_checkpoints(&job, 1);
     // Those that Flink wanted before all tasks ran count as failed.
@@ -40,7 +41,7 @@ fn nothing_that_flink_deletes_comes_back(version: &'static str, known: Known) {
     assert_eq!(lab.brought_back(), Vec::<String>::new());
 
     rest.cancel(&job);
-    deployment.wait_until_idle(Duration::from_secs(120));
+    deployment.wait_until_idle(PATIENCE);
     // A checkpoint that was under way leaves files that nobody names, and S3A its empty directory objects.
     let objects = deployment.cloud.list(&deployment.bucket, "flink/");
     let snapshots: Vec<_> = objects.iter().filter(|key| key.ends_with("/_metadata")).collect();

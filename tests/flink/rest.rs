@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use ureq::Agent;
 
 use crate::cluster::JAR;
-use crate::lab::{KEYS, Pace};
+use crate::lab::KEYS;
 use crate::release::{JOB, Release};
 
 /// How a restored job treats what it is restored from.
@@ -37,8 +37,8 @@ pub(crate) struct Rest {
     claim: &'static str,
 }
 
-/// What is waited for at most, on a machine with two busy cores.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
+/// What is waited for at most, on a machine that is busy with other things.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(600);
 
 impl Rest {
     pub(crate) fn at(url: &str, release: &Release) -> Self {
@@ -97,9 +97,19 @@ impl Rest {
         overview.is_ok_and(|o| o["slots-available"].as_u64().is_some_and(|slots| slots > 0))
     }
 
-    /// Runs the job; returns its id.
-    pub(crate) fn run(&self, pace: Pace, from: Option<(&str, Claim)>) -> String {
-        let mut asked = json!({"entryClass": JOB, "programArgsList": pace.arguments(), "parallelism": 2});
+    /// Runs the job with these settings; returns its id.
+    pub(crate) fn run(
+        &self,
+        settings: &BTreeMap<&str, String>,
+        arguments: &[String],
+        from: Option<(&str, Claim)>,
+    ) -> String {
+        let mut asked = json!({
+            "entryClass": JOB,
+            "programArgsList": arguments,
+            "parallelism": 1,
+            "flinkConfiguration": settings,
+        });
         if let Some((snapshot, claim)) = from {
             asked["savepointPath"] = json!(snapshot);
             asked[self.claim] = json!(match claim {
@@ -110,6 +120,17 @@ impl Rest {
         let answer = self.must("POST", &format!("/jars/{JAR}/run"), &asked);
         let job = answer["jobid"].as_str();
         job.unwrap_or_else(|| panic!("no job id: {answer}")).to_owned()
+    }
+
+    /// Cancels whatever runs, and waits until all slots are free.
+    pub(crate) fn cancel_all(&self) {
+        let jobs = self.get("/jobs");
+        for job in jobs["jobs"].as_array().into_iter().flatten() {
+            let (id, state) = (job["id"].as_str(), job["status"].as_str());
+            if let (Some(id), Some("CREATED" | "RUNNING" | "RESTARTING" | "FAILING")) = (id, state) {
+                self.cancel(id);
+            }
+        }
     }
 
     /// `RUNNING`, `FAILED`, …

@@ -1,11 +1,11 @@
 //! A job was cancelled, a checkpoint or savepoint of it is left, and somebody deletes what that needs.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use stayput_tests::relay::By;
 
 use crate::lab::{Known, Lab, Pace, RETENTION, stranger};
-use crate::rest::Claim;
+use crate::rest::{Claim, PATIENCE};
 use crate::snapshot::{key, needed};
 
 /// A file of the newest checkpoint that an older one has uploaded: what goes first when somebody tidies up.
@@ -35,7 +35,7 @@ pub(crate) fn lost_found_and_restored(lab: &Lab, by: By, lost: &str, snapshot: &
     let held = deployment.relay.hold();
     deployment.delete_by(by.clone(), lost);
     let began = Instant::now();
-    let job = rest.run(Pace::Often, Some((snapshot, claim)));
+    let job = lab.run(Pace::Often, Some((snapshot, claim)));
     rest.wait_for_state(&job, "FAILED");
     let why = rest.failures(&job);
     let file = lost.rsplit('/').next().unwrap_or_default();
@@ -50,13 +50,13 @@ pub(crate) fn lost_found_and_restored(lab: &Lab, by: By, lost: &str, snapshot: &
 
     drop(held);
     let told = Instant::now();
-    let back = deployment.wait_for(lost, Duration::from_secs(60));
+    let back = deployment.wait_for(lost, PATIENCE);
     println!(
         "{by:?}: back {:.1} s after the event",
         told.elapsed().as_secs_f32()
     );
     assert!(back == bytes, "{lost} has other bytes now");
-    deployment.wait_until_idle(Duration::from_secs(60));
+    deployment.wait_until_idle(PATIENCE);
     assert_eq!(lab.copies() - copies, 1, "one file was lost");
     let mut asked = lab.asked();
     for (operation, before) in asked_before {
@@ -66,7 +66,7 @@ pub(crate) fn lost_found_and_restored(lab: &Lab, by: By, lost: &str, snapshot: &
     println!("{by:?}: the function asked for {asked:?}");
 
     let began = Instant::now();
-    let job = rest.run(Pace::Often, Some((snapshot, claim)));
+    let job = lab.run(Pace::Often, Some((snapshot, claim)));
     rest.wait_until_all_is_remembered(&job);
     println!("{by:?}: restored after {:.1} s", began.elapsed().as_secs_f32());
     // Those that Flink wanted before all tasks ran count as failed.
@@ -89,7 +89,7 @@ fn what_the_retained_checkpoint_needs_comes_back(version: &'static str, known: K
         return;
     };
     let (rest, deployment) = (&lab.cluster.rest, &lab.deployment);
-    let first = rest.run(Pace::Often, None);
+    let first = lab.run(Pace::Often, None);
     let began = Instant::now();
     rest.wait_for_checkpoints(&first, 6);
     rest.cancel(&first);
@@ -98,13 +98,13 @@ fn what_the_retained_checkpoint_needs_comes_back(version: &'static str, known: K
         began.elapsed().as_secs_f32()
     );
     let (id, directory) = rest.checkpoints(&first).newest.expect("a newest checkpoint");
-    deployment.wait_until_idle(Duration::from_secs(60));
+    deployment.wait_until_idle(PATIENCE);
     assert_eq!(lab.copies(), 0, "nothing was lost so far");
 
     let lost = shared_by_both(&lab, id, &directory);
     let second = lost_found_and_restored(&lab, stranger(), &lost, &directory, Claim::NoClaim);
     rest.cancel(&second);
-    deployment.wait_until_idle(Duration::from_secs(60));
+    deployment.wait_until_idle(PATIENCE);
     assert_eq!(lab.brought_back(), [lost]);
 
     // The second job only read it, so it is still as it was: now a rule takes another file.
@@ -122,7 +122,7 @@ fn what_savepoints_need_comes_back(version: &'static str) {
         return;
     };
     let (rest, deployment) = (&lab.cluster.rest, &lab.deployment);
-    let job = rest.run(Pace::Often, None);
+    let job = lab.run(Pace::Often, None);
     rest.wait_for_checkpoints(&job, 3);
     let directory = format!("s3://{}/savepoints", deployment.bucket);
     let savepoints = ["NATIVE", "CANONICAL"].map(|format| rest.savepoint(&job, &directory, format));

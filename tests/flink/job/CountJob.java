@@ -18,7 +18,7 @@ import org.apache.flink.util.Collector;
  * is the (n / KEYS)th of its key. A count, or a byte kept beside it, that is off ends the job. So a job that runs is
  * right, and one that went on from a checkpoint says by its accumulators for how many keys it found what it had left.
  *
- * <p>Arguments: the number of keys, the bytes kept for each, the numbers a second, the milliseconds between checkpoints.
+ * <p>Arguments: the number of keys, the bytes kept for each, the numbers a second.
  */
 public final class CountJob {
     private CountJob() {}
@@ -28,7 +28,6 @@ public final class CountJob {
         int bytes = Integer.parseInt(arguments[1]);
         long perSecond = Long.parseLong(arguments[2]);
         StreamExecutionEnvironment env = StreamExecutionEnvironment.getExecutionEnvironment();
-        env.enableCheckpointing(Long.parseLong(arguments[3]));
         // One source and one way to each counter: the numbers of a key come in order.
         env.fromSource(
                         new NumberSequenceSource(0, Long.MAX_VALUE - 1),
