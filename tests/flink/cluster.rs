@@ -101,17 +101,19 @@ impl Cluster {
             write(&folder.join("conf").join(file), &text);
         }
         write(&folder.join("conf/log4j.properties"), LOG4J);
-        let jobmanager = java(
-            release,
-            &folder,
-            "org.apache.flink.runtime.entrypoint.StandaloneSessionClusterEntrypoint",
-            "jobmanager",
-        );
+        let jobmanager = || {
+            java(
+                release,
+                &folder,
+                "org.apache.flink.runtime.entrypoint.StandaloneSessionClusterEntrypoint",
+                "jobmanager",
+            )
+        };
         let mut cluster = Self {
             rest: Rest::at(&format!("http://127.0.0.1:{rest}"), release),
             release: release.clone(),
-            folder,
-            jobmanager,
+            folder: folder.clone(),
+            jobmanager: jobmanager(),
             taskmanager: Mutex::new(None),
             taskmanagers_ever: AtomicUsize::new(0),
         };
@@ -119,18 +121,13 @@ impl Cluster {
         cluster.start_taskmanager();
         while !cluster.rest.has_slots() {
             let logs = cluster.folder.join("logs");
-            let taskmanager = cluster
-                .taskmanager
-                .get_mut()
-                .unwrap_or_else(PoisonError::into_inner);
-            for child in [Some(&mut cluster.jobmanager), taskmanager.as_mut()]
-                .into_iter()
-                .flatten()
-            {
-                let ended = child
-                    .try_wait()
-                    .unwrap_or_else(|e| panic!("a process of Flink: {e}"));
-                assert_eq!(ended, None, "Flink ended; its logs are in {}", logs.display());
+            if ended(&mut cluster.jobmanager) {
+                println!("the JobManager ended before it was up; another one is started");
+                cluster.jobmanager = jobmanager();
+            }
+            if lock(&cluster.taskmanager).as_mut().is_some_and(ended) {
+                println!("the TaskManager ended before it was up; another one is started");
+                cluster.start_taskmanager();
             }
             assert!(
                 began.elapsed() < PATIENCE,
@@ -182,6 +179,13 @@ impl Drop for Cluster {
     }
 }
 
+fn ended(child: &mut Child) -> bool {
+    let status = child
+        .try_wait()
+        .unwrap_or_else(|e| panic!("a process of Flink: {e}"));
+    status.is_some()
+}
+
 fn kill(child: &mut Child) {
     // It may have ended by itself.
     let _ = child.kill();
@@ -227,7 +231,6 @@ web.refresh-interval: 200
 metrics.fetcher.update-interval: 500
 heartbeat.timeout: 60000
 pekko.ask.timeout: 60 s
-pekko.startup-timeout: 120 s
 taskmanager.numberOfTaskSlots: 1
 taskmanager.cpu.cores: 1.0
 taskmanager.memory.framework.heap.size: 128m
@@ -254,6 +257,8 @@ fn java(release: &Release, folder: &Path, class: &str, log: &str) -> Child {
     command
         .args(["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"])
         .args(OPENED.map(|package| format!("--add-opens=java.base/{package}=ALL-UNNAMED")))
+        // Flink's own setting for it (pekko.startup-timeout) sets another one; 10 seconds are too few on a busy machine.
+        .arg("-Dpekko.remote.classic.startup-timeout=300s")
         .arg(format!("-Djava.io.tmpdir={}", folder.join("tmp").display()))
         .arg(format!(
             "-Dlog4j.configurationFile={}",

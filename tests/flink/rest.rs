@@ -43,7 +43,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(600);
 impl Rest {
     pub(crate) fn at(url: &str, release: &Release) -> Self {
         let config = Agent::config_builder()
-            .timeout_global(Some(Duration::from_secs(60)))
+            .timeout_global(Some(PATIENCE))
             .http_status_as_error(false)
             .build();
         Self {
