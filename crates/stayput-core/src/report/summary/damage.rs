@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use flink_checkpoint::ha::{CompletedCheckpoint, HaPointer};
 use flink_checkpoint::{Damaged, ErrorKind, LooksLike};
 use serde::Serialize;
 
@@ -94,7 +95,10 @@ pub(super) fn describe(damaged: &Damaged, bytes: &[u8], home: Option<&Home>) -> 
             id: context.operator_id.map(|id| id.to_string()),
             subtask: context.subtask,
         }),
-        message: error.to_string(),
+        message: match ha_object(&error.kind, bytes) {
+            Some(named) => format!("{error}. {named}"),
+            None => error.to_string(),
+        },
         read_so_far: ReadSoFar {
             format_version: partial.format_version,
             checkpoint_id: partial.checkpoint_id,
@@ -110,6 +114,39 @@ pub(super) fn describe(damaged: &Damaged, bytes: &[u8], home: Option<&Home>) -> 
     }
 }
 
+/// What an entry or object of an HA store names, in a sentence.
+fn ha_object(kind: &ErrorKind, bytes: &[u8]) -> Option<String> {
+    match kind {
+        ErrorKind::NotMetadata(LooksLike::HaPointer) => {
+            let pointer = HaPointer::read(bytes).ok()?;
+            let dead = match pointer.marked_for_deletion {
+                Some(true) => "; it is marked for deletion, so Flink ignores it",
+                Some(false) | None => "",
+            };
+            Some(format!(
+                "It points to {}, of {} bytes{dead}",
+                pointer.uri, pointer.size
+            ))
+        }
+        ErrorKind::NotMetadata(LooksLike::CompletedCheckpoint) => {
+            let checkpoint = CompletedCheckpoint::read(bytes).ok()?;
+            let job: String = checkpoint
+                .job_id()
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect();
+            let files = checkpoint.references().ok()?.len();
+            Some(format!(
+                "It holds checkpoint {} of job {job}, names {files} files and directories, and its _metadata is {}, of {} bytes",
+                checkpoint.checkpoint_id(),
+                checkpoint.metadata_uri(),
+                checkpoint.metadata_size()
+            ))
+        }
+        _ => None,
+    }
+}
+
 struct Explained {
     code: &'static str,
     meaning: &'static str,
@@ -120,7 +157,6 @@ const UNUSABLE: &str = "No job can be restored from this snapshot as it is. The 
      them, but which ones it needs can't be told from here.";
 const OLDER_VERSION: &str = "Look for an older version of this object (S3 versioning) or another copy; otherwise restore from another checkpoint or savepoint. Delete \
      nothing near it before that.";
-const WRONG_OBJECT: &str = "It says nothing about any job: this is another file.";
 
 fn explain(kind: &ErrorKind) -> Explained {
     let damaged = |code| Explained {
@@ -130,10 +166,19 @@ fn explain(kind: &ErrorKind) -> Explained {
     };
     match kind {
         ErrorKind::NotMetadata(LooksLike::Empty | LooksLike::TruncatedMetadata) => damaged("truncated"),
-        ErrorKind::NotMetadata(LooksLike::HaPointer | LooksLike::CompletedCheckpoint) => Explained {
+        ErrorKind::NotMetadata(LooksLike::HaPointer) => Explained {
             code: "not_metadata",
-            meaning: WRONG_OBJECT,
-            next_step: "Give the _metadata of the checkpoint that this HA object points to.",
+            meaning: "It is an entry of an HA store, as ZooKeeper or a ConfigMap keeps it: which object a JobManager reads when it recovers.",
+            next_step: "Read that object with this command: it holds the checkpoint. If it is gone for good, Flink 1.12 and later can't recover while this \
+                        entry stands, however many older checkpoints there are: stop the JobManager and remove the entry (the znode with its locks, or the \
+                        key of the ConfigMap), and the next recovery takes the one before.",
+        },
+        ErrorKind::NotMetadata(LooksLike::CompletedCheckpoint) => Explained {
+            code: "not_metadata",
+            meaning: "A JobManager that recovers restores from this object and never reads _metadata; it tries the same checkpoint again as long as the \
+                      HA store names it.",
+            next_step: "Give the _metadata that is named here to `stayput refs` and see whether its files are there. If one is gone for good, stop the \
+                        JobManager and remove this checkpoint's entry from ZooKeeper or the ConfigMap: the next recovery takes the one before.",
         },
         ErrorKind::NotMetadata(_) => Explained {
             code: "not_metadata",
@@ -177,5 +222,30 @@ fn explain(kind: &ErrorKind) -> Explained {
             next_step: "List what it names with `stayput refs`, which has no such limit.",
         },
         _ => damaged("damaged"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use crate::report::summary::{Reading, read};
+
+    #[test]
+    fn an_object_of_an_ha_store_says_which_checkpoint_it_holds() {
+        let path = "../../tests/corpus/ha/2.3.0-run/ha-storage/lab/completedCheckpoint010d740ab2ce";
+        let bytes =
+            std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("part of the repository");
+        let Reading::Damaged(damage) = read(&bytes, None) else {
+            panic!("it is no _metadata")
+        };
+        let said = "checkpoint 9 of job 348e45eca2d30d875a12b1e6f963aef8, names";
+        assert!(damage.message.contains(said), "{}", damage.message);
+        assert!(
+            damage.message.contains("/chk-9/_metadata, of 4029 bytes"),
+            "{}",
+            damage.message
+        );
+        assert!(damage.meaning.contains("never reads _metadata") && damage.next_step.contains("refs"));
     }
 }
