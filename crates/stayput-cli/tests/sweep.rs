@@ -68,7 +68,9 @@ fn what_is_missing_is_told_with_1_put_back_with_apply_and_then_all_is_well() {
     assert!(out.contains("5 to restore"), "{out}");
     let (out, exit) = sweep(&model, &story, Reach::Apply, Output::Text);
     assert!(out.contains("5 put back"), "{out}");
-    assert_eq!(exit, Exit::Fine, "{out}");
+    // All is back, and the rule that took it is still there.
+    assert_eq!(exit, Exit::Findings, "{out}");
+    assert!(out.contains("finding  rule_will_hide_needed"), "{out}");
     let (out, _) = sweep(&model, &story, Reach::Observe, Output::Text);
     assert!(
         !out.contains("restore  s3://") && out.contains("whole: 1 running, 1 spare"),

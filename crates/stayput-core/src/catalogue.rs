@@ -121,6 +121,14 @@ impl Catalogue {
         self.index.add(references)
     }
 
+    /// The tails that the sinks of a snapshot name, as far as they were entered.
+    pub fn tails_of(&self, id: SnapshotId) -> impl Iterator<Item = ObjectNo> {
+        self.tails
+            .get(&id)
+            .into_iter()
+            .flat_map(|tails| self.index.objects_of(*tails))
+    }
+
     /// Enters the tails that the sinks of a snapshot name, in place of those that were entered before.
     ///
     /// # Errors

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::StreamExt;
 use futures_util::stream;
-use stayput_core::catalogue::SnapshotId;
+use stayput_core::catalogue::{Catalogue, SnapshotId};
 use stayput_core::layout::{self, METADATA_FILE};
 use stayput_core::location::ObjectLocation;
 use stayput_core::loss::{DirectoryUse, Loss, MetadataState, MissingObject};
 use stayput_core::reference_index::ObjectNo;
+use stayput_core::snapshot::Snapshot;
 use stayput_core::timestamp::Timestamp;
 use stayput_core::version::{KeyHistory, VersionEntry, VersionKind, is_archive_class};
 
@@ -87,7 +88,7 @@ pub(crate) async fn inspect<R: Reading + Sync, J: Journal + Sync>(
         return Ok(None);
     };
     let id = looked_at.id;
-    let seen = see_objects(eyes, survey, &[id]).await?;
+    let seen = see_objects(eyes, &survey.catalogue, &references_of(&survey.catalogue, id)).await?;
     let inspected = put_together(eyes, survey, id, looked_at.state, &seen, told).await?;
     Ok(Some((id, inspected)))
 }
@@ -133,20 +134,22 @@ pub(crate) async fn look_at_metadata<R: Reading + Sync, J: Journal + Sync>(
     }))
 }
 
-/// Everything that these snapshots name exactly.
+/// Everything that the state handles of a snapshot name exactly.
+pub(crate) fn references_of(catalogue: &Catalogue, id: SnapshotId) -> BTreeSet<ObjectNo> {
+    let facts = catalogue.get(id).and_then(Snapshot::facts);
+    facts
+        .map(|facts| catalogue.index.objects_of(facts.references).collect())
+        .unwrap_or_default()
+}
+
+/// Looks at these objects, directory by directory.
 pub(crate) async fn see_objects<R: Reading + Sync, J: Journal + Sync>(
     eyes: &Eyes<'_, R, J>,
-    survey: &Survey,
-    snapshots: &[SnapshotId],
+    catalogue: &Catalogue,
+    objects: &BTreeSet<ObjectNo>,
 ) -> Result<SeenObjects, PortError> {
-    let catalogue = &survey.catalogue;
-    let objects: BTreeSet<ObjectNo> = snapshots
-        .iter()
-        .filter_map(|id| catalogue.get(*id)?.facts())
-        .flat_map(|facts| catalogue.index.objects_of(facts.references))
-        .collect();
     let mut by_directory: BTreeMap<(String, String), Vec<(ObjectNo, ObjectLocation)>> = BTreeMap::new();
-    for object in objects {
+    for object in objects.iter().copied() {
         let location = catalogue.index.location(object);
         let directory = (location.bucket().to_owned(), location.directory().to_owned());
         by_directory

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use s3_documents::bucket::Versioning;
-use stayput_core::catalogue::SnapshotId;
+use stayput_core::catalogue::{Catalogue, SnapshotId};
 use stayput_core::forecast::{Forecast, Forecaster, Listed};
 use stayput_core::loss::{MetadataState, MissingObject};
 use stayput_core::report::finding::FindingCode;
@@ -17,7 +17,8 @@ use super::{
     ObjectLocation, Outcome, PortError, Prepared, Reading, RootKind, Survey, Timestamp, Verdict,
 };
 use crate::inspect::{
-    Inspected, LookedAt, Seen, SeenObjects, VisibleObject, look_at_metadata, put_together, see_objects,
+    Inspected, LookedAt, Seen, SeenObjects, VisibleObject, look_at_metadata, put_together, references_of,
+    see_objects,
 };
 use crate::port::VersionsOf;
 use crate::sweep::{SweepReport, SweepSummary};
@@ -70,6 +71,7 @@ where
             Err(e) => failed.push(e.to_string()),
         }
         survey.refresh(&eyes, &named, Breadth::Everything).await;
+        read_sinks(&eyes, survey).await;
         survey.failed.extend(failed);
 
         let mut look = Look {
@@ -221,8 +223,13 @@ impl Look {
         snapshots: Vec<LookedAt>,
         forecaster: &mut Forecaster<'_>,
     ) -> Result<(), PortError> {
-        let ids: Vec<SnapshotId> = snapshots.iter().map(|s| s.id).collect();
-        let seen = see_objects(eyes, survey, &ids).await?;
+        let catalogue = &survey.catalogue;
+        let objects = snapshots.iter().flat_map(|s| {
+            references_of(catalogue, s.id)
+                .into_iter()
+                .chain(catalogue.tails_of(s.id))
+        });
+        let seen = see_objects(eyes, catalogue, &objects.collect()).await?;
         for (location, seen) in seen.iter() {
             self.summary.objects += 1;
             match seen {
@@ -234,8 +241,37 @@ impl Look {
             if let (Some(visible), Some(snapshot)) = (visible, survey.catalogue.get(id)) {
                 forecaster.listed(&snapshot.metadata, &listed(&visible));
             }
+            if state == MetadataState::Stands {
+                self.at_tails(eyes, catalogue, id, &seen).await?;
+            }
             let inspected = put_together(eyes, survey, id, state, &seen, &BTreeSet::new()).await?;
             self.take(eyes, survey, id, &inspected, &seen);
+        }
+        Ok(())
+    }
+
+    /// Tails of sinks count where neither Flink nor nobody known deleted them.
+    async fn at_tails<R: Reading + Sync, J: Journal + Sync>(
+        &mut self,
+        eyes: &Eyes<'_, R, J>,
+        catalogue: &Catalogue,
+        id: SnapshotId,
+        seen: &SeenObjects,
+    ) -> Result<(), PortError> {
+        for tail in catalogue.tails_of(id) {
+            let Some((location, Seen::Missing(history))) = seen.get(tail) else {
+                continue;
+            };
+            let Some(hidden) = history
+                .hidden()
+                .filter(|_| matches!(marker_of(eyes, history), Marker::Acts))
+            else {
+                continue;
+            };
+            let cause = eyes.cause_of(location, history, true).await?;
+            if !cause.is_flink_or_unknown() {
+                self.notice(location, &cause, Some(hidden.above_data.last_modified));
+            }
         }
         Ok(())
     }
@@ -398,6 +434,19 @@ impl Look {
     }
 }
 
+/// What the sinks of snapshots name that somebody needs: in events it is read only when a tail was deleted.
+async fn read_sinks<R: Reading + Sync, J: Journal + Sync>(eyes: &Eyes<'_, R, J>, survey: &mut Survey) {
+    for metadata in survey.with_unread_sinks() {
+        let catalogue = &survey.catalogue;
+        let needed = catalogue.at(&metadata).is_some_and(|id| {
+            catalogue.class(id, Moment::Of(eyes.now), eyes.mandate.policy.dormant_after) > Class::Spare
+        });
+        if needed {
+            survey.read_sinks(eyes, &metadata).await;
+        }
+    }
+}
+
 fn listed(visible: &VisibleObject) -> Listed<'_> {
     Listed {
         size: visible.size,
@@ -410,7 +459,7 @@ fn listed(visible: &VisibleObject) -> Listed<'_> {
 
 /// The visible objects that a snapshot names, and whether Flink can't read them since they lie in an archive class.
 fn archived<'s>(
-    catalogue: &'s stayput_core::catalogue::Catalogue,
+    catalogue: &'s Catalogue,
     id: SnapshotId,
     seen: &'s SeenObjects,
 ) -> impl Iterator<Item = (&'s ObjectLocation, bool)> {

@@ -254,3 +254,21 @@ async fn state_of_an_unknown_version_makes_tails_unknown() {
     let document = verdict_on(&report, NOBODYS).document();
     assert_eq!((document.outcome, document.class), ("restore", Some("unknown")));
 }
+
+#[tokio::test]
+async fn a_sweep_finds_tails_that_a_rule_took_and_leaves_those_of_which_nobody_knows() {
+    let sink = Sink::new().with_sink_root();
+    sink.model.set_now(at("2026-11-29T00:02:00Z"));
+    let rule = br#"{"Rules": [{"ID": "tidy-output", "Status": "Enabled",
+        "Filter": {"Prefix": "2.3.0/filesink-tail/sinkout/"}, "Expiration": {"Date": "2026-11-29T00:00:00Z"}}]}"#;
+    sink.bucket
+        .set_lifecycle(s3_documents::lifecycle::parse(rule).expect("rules"));
+    drop(sink.delete(Who::Rule, TAIL));
+    sink.model.advance(MINUTE);
+    drop(sink.delete(Who::Nobody, ANOTHER_TAIL));
+    sink.model.advance(SETTLE + MINUTE);
+    let report = sink.guard().sweep().await;
+    assert_eq!(*done_about(&report.judged, TAIL), COPIED);
+    assert!(sink.bucket.is_visible(TAIL) && !sink.bucket.is_visible(ANOTHER_TAIL));
+    assert_eq!(report.judged.verdicts.len(), 1);
+}
