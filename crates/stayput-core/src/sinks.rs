@@ -7,6 +7,7 @@ use flink_checkpoint::sinks::{Element, Recoverable, SinkFile, SinkState, element
 use flink_checkpoint::{
     JavaStr, Limits, OperatorHead, OperatorNo, OperatorStateAt, Reference, StreamHead, Visitor, visit,
 };
+use memchr::memmem;
 
 use crate::extent::Extent;
 use crate::location::{Location, ObjectLocation};
@@ -147,6 +148,11 @@ fn bucket_of(file: &SinkFile) -> Option<String> {
 
 /// Finds the state of sinks in the bytes of the `_metadata` at `metadata`. Inlined state is read at once. Reads as far as the file can be read.
 pub fn find(bytes: &[u8], metadata: Option<&ObjectLocation>) -> Sinks {
+    // Most snapshots have no sink of this kind, and looking for the names is much cheaper than reading all records again.
+    let names = |name: &str| memmem::find(bytes, name.as_bytes()).is_some();
+    if !SinkState::ALL.iter().any(|state| names(state.name())) {
+        return Sinks::default();
+    }
     let mut find = Find {
         metadata,
         operators: Vec::new(),
