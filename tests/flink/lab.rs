@@ -113,13 +113,18 @@ impl Lab {
         keys
     }
 
-    /// How many copies below Flink's root the function has asked for.
+    /// How many copies of Flink's objects the function has asked for: all but those of its own documents.
     pub(crate) fn copies(&self) -> usize {
-        let below = format!("/{}/flink/", self.deployment.bucket);
+        let bucket = format!("/{}/", self.deployment.bucket);
         let requests = self.deployment.recorder.requests();
+        let of_flink = |target: &str| {
+            target
+                .strip_prefix(&bucket)
+                .is_some_and(|key| !key.starts_with("stayput/"))
+        };
         requests
             .iter()
-            .filter(|r| r.is_copy() && r.target.starts_with(&below))
+            .filter(|r| r.is_copy() && of_flink(&r.target))
             .count()
     }
 
