@@ -108,6 +108,16 @@ pub(crate) async fn look_at_metadata<R: Reading + Sync, J: Journal + Sync>(
     metadata: &ObjectLocation,
 ) -> Result<Option<LookedAt>, PortError> {
     let history = eyes.history(metadata).await?;
+    held_against(eyes, survey, metadata, &history).await
+}
+
+/// A `_metadata` whose versions were just listed.
+pub(crate) async fn held_against<R: Reading + Sync, J: Journal + Sync>(
+    eyes: &Eyes<'_, R, J>,
+    survey: &mut Survey,
+    metadata: &ObjectLocation,
+    history: &KeyHistory,
+) -> Result<Option<LookedAt>, PortError> {
     let Some(id) = survey.catalogue.at(metadata) else {
         return Ok(None);
     };
@@ -129,7 +139,7 @@ pub(crate) async fn look_at_metadata<R: Reading + Sync, J: Journal + Sync>(
     };
     Ok(Some(LookedAt {
         id,
-        state: metadata_state(eyes, metadata, &history).await?,
+        state: metadata_state(eyes, metadata, history).await?,
         visible: history.current().and_then(VisibleObject::of),
     }))
 }

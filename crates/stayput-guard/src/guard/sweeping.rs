@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use futures_util::StreamExt;
+use futures_util::stream;
 use s3_documents::bucket::Versioning;
 use stayput_core::catalogue::{Catalogue, SnapshotId};
 use stayput_core::forecast::{Forecast, Forecaster, Listed};
@@ -17,13 +19,18 @@ use super::{
     ObjectLocation, Outcome, PortError, Prepared, Reading, RootKind, Survey, Timestamp, Verdict,
 };
 use crate::inspect::{
-    Inspected, LookedAt, Seen, SeenObjects, VisibleObject, look_at_metadata, put_together, references_of,
+    Inspected, LookedAt, Seen, SeenObjects, VisibleObject, held_against, put_together, references_of,
     see_objects,
 };
 use crate::port::VersionsOf;
 use crate::sweep::{SweepReport, SweepSummary};
 
 mod roots;
+
+/// So many requests are under way at once.
+const CONCURRENT: usize = 16;
+/// The objects of so many jobs are looked at together; each lists several directories at once.
+const JOBS_AT_ONCE: usize = 4;
 
 impl<R, J, C, H> Guard<R, J, C, H>
 where
@@ -169,7 +176,7 @@ fn at_time<R, J>(eyes: &Eyes<'_, R, J>, marker: Timestamp) -> Marker {
 }
 
 impl Look {
-    /// Every snapshot, job directory by job directory, so that no more than one job's objects are held at a time; and what the
+    /// Every snapshot, job directory by job directory, so that no more than a few jobs' objects are held at a time; and what the
     /// buckets' rules will do to what was seen.
     async fn at_snapshots<R: Reading + Sync, J: Journal + Sync>(
         &mut self,
@@ -186,16 +193,29 @@ impl Look {
             jobs.entry(s.job.clone()).or_default().push(s.metadata.clone());
         }
         // First whether what was read is still what is there, which can change the catalogue; then everything is held against it.
-        let mut looked_at = Vec::with_capacity(jobs.len());
+        let all: Vec<ObjectLocation> = jobs.values().flatten().cloned().collect();
+        let histories: BTreeMap<ObjectLocation, Result<KeyHistory, PortError>> = stream::iter(all)
+            .map(|metadata| async move {
+                let history = eyes.history(&metadata).await;
+                (metadata, history)
+            })
+            .buffer_unordered(CONCURRENT)
+            .collect()
+            .await;
+        let mut looked_at: BTreeMap<JobDirectory, Vec<LookedAt>> = BTreeMap::new();
         for (job, snapshots) in jobs {
-            let mut of_job = Vec::with_capacity(snapshots.len());
+            let of_job = looked_at.entry(job).or_default();
             for metadata in snapshots {
-                match look_at_metadata(eyes, survey, &metadata).await {
+                let seen = match histories.get(&metadata) {
+                    Some(Ok(history)) => held_against(eyes, survey, &metadata, history).await,
+                    Some(Err(e)) => Err(e.clone()),
+                    None => Ok(None),
+                };
+                match seen {
                     Ok(seen) => of_job.extend(seen),
                     Err(e) => self.unread.push(e.to_string()),
                 }
             }
-            looked_at.push((job, of_job));
         }
         let survey = &*survey;
         let catalogue = &survey.catalogue;
@@ -208,8 +228,23 @@ impl Look {
             let versioning = versioning.get(bucket).copied().unwrap_or(Versioning::Suspended);
             forecaster.bucket(bucket, rules, versioning);
         }
-        for (job, snapshots) in looked_at {
-            if let Err(e) = self.at_job(eyes, survey, snapshots, &mut forecaster).await {
+        let mut jobs = stream::iter(looked_at)
+            .map(|(job, snapshots)| async move {
+                let objects = snapshots.iter().flat_map(|s| {
+                    references_of(catalogue, s.id)
+                        .into_iter()
+                        .chain(catalogue.tails_of(s.id))
+                });
+                let seen = see_objects(eyes, catalogue, &objects.collect()).await;
+                (job, snapshots, seen)
+            })
+            .buffered(JOBS_AT_ONCE);
+        while let Some((job, snapshots, seen)) = jobs.next().await {
+            let taken = match seen {
+                Ok(seen) => self.at_job(eyes, survey, snapshots, &seen, &mut forecaster).await,
+                Err(e) => Err(e),
+            };
+            if let Err(e) = taken {
                 self.unread.push(format!("{job}: {e}"));
             }
         }
@@ -221,15 +256,10 @@ impl Look {
         eyes: &Eyes<'_, R, J>,
         survey: &Survey,
         snapshots: Vec<LookedAt>,
+        seen: &SeenObjects,
         forecaster: &mut Forecaster<'_>,
     ) -> Result<(), PortError> {
         let catalogue = &survey.catalogue;
-        let objects = snapshots.iter().flat_map(|s| {
-            references_of(catalogue, s.id)
-                .into_iter()
-                .chain(catalogue.tails_of(s.id))
-        });
-        let seen = see_objects(eyes, catalogue, &objects.collect()).await?;
         for (location, seen) in seen.iter() {
             self.summary.objects += 1;
             match seen {
@@ -242,10 +272,10 @@ impl Look {
                 forecaster.listed(&snapshot.metadata, &listed(&visible));
             }
             if state == MetadataState::Stands {
-                self.at_tails(eyes, catalogue, id, &seen).await?;
+                self.at_tails(eyes, catalogue, id, seen).await?;
             }
-            let inspected = put_together(eyes, survey, id, state, &seen, &BTreeSet::new()).await?;
-            self.take(eyes, survey, id, &inspected, &seen);
+            let inspected = put_together(eyes, survey, id, state, seen, &BTreeSet::new()).await?;
+            self.take(eyes, survey, id, &inspected, seen);
         }
         Ok(())
     }
