@@ -337,7 +337,7 @@ async fn see_directory<R: Reading + Sync, J: Journal + Sync>(
 
 /// Whether objects were written under other checkpoints of the directory after `_metadata` was hidden, or beside `_metadata` after it was
 /// complete: a new run that meets an old `chk-N/_metadata` can't complete its own and deletes the old directory with its own files in it.
-/// What Stayput or a person put back isn't new: it has an older version or a marker below.
+/// What Stayput or a person put back isn't new: it has an older version or a marker below, or the snapshot names it.
 async fn directory_use<R: Reading + Sync, J: Journal + Sync>(
     eyes: &Eyes<'_, R, J>,
     survey: &Survey,
@@ -353,11 +353,21 @@ async fn directory_use<R: Reading + Sync, J: Journal + Sync>(
     };
     let own_prefix = format!("{}chk-{own}/", job.prefix);
     let rows = rows_below(eyes, &job.bucket, &own_prefix).await?;
+    // What it names itself was put there for it: copies into the place that its relative handles mean (FLINK-39964).
+    let is_named = |key: &str| {
+        let catalogue = &survey.catalogue;
+        let object = catalogue.index.find(&ObjectLocation::new(&*job.bucket, key));
+        let facts = catalogue.get(id).and_then(Snapshot::facts);
+        object
+            .zip(facts)
+            .is_some_and(|(object, facts)| catalogue.index.names(facts.references, object))
+    };
     let met_by_a_new_run = rows.iter().any(|row| {
         let is_data = |r: &&VersionEntry| r.key == row.key && matches!(r.kind, VersionKind::Data { .. });
         matches!(row.kind, VersionKind::Data { .. })
             && !row.key.ends_with('/')
             && row.key != format!("{own_prefix}{METADATA_FILE}")
+            && !is_named(&row.key)
             && written < row.last_modified
             && row.last_modified <= hidden_at
             && rows.iter().filter(is_data).count() == 1

@@ -14,6 +14,7 @@ mod order;
 mod purges;
 mod quiet;
 mod restraint;
+mod reused;
 mod sources;
 mod streams;
 mod sweep;

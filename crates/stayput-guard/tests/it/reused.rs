@@ -1,0 +1,47 @@
+//! Files that are younger than the `_metadata` beside them: a new run's, which destroys what it meets, or put there for that very checkpoint.
+
+use s3_model::{Content, Object};
+use stayput_core::report::finding::FindingCode;
+use stayput_core::verdict::{LeaveReason, Outcome};
+
+use crate::lab::{HOUR, JOB, Lab, Who, metadata_key, verdict_on};
+
+#[tokio::test]
+async fn a_new_run_that_deletes_the_checkpoint_that_it_meets_is_told_and_nothing_comes_back() {
+    for who in [Who::Flink, Who::Nobody, Who::Alice] {
+        let lab = Lab::new();
+        lab.model.advance(HOUR);
+        let of_the_new_run = format!("{JOB}chk-8/0a0b0c0d-1111-4222-8333-444455556666");
+        lab.bucket.put(&of_the_new_run, Object::new(Content::Zeroes(10)));
+        let mut gone = lab.own_of_head();
+        gone.extend([metadata_key(8), of_the_new_run]);
+        let messages = lab.delete_all(who, gone);
+        lab.model.advance(2 * HOUR);
+        let report = lab.guard().handle(&messages).await;
+        let verdict = &verdict_on(&report, &metadata_key(8)).verdict;
+        assert_eq!(
+            verdict.outcome,
+            Outcome::Leave(LeaveReason::NewRunInDirectory),
+            "{who:?}"
+        );
+        let told: Vec<FindingCode> = report.findings.iter().map(|f| f.code).collect();
+        assert_eq!(told, [FindingCode::DirectoryReused], "{who:?}");
+        assert_eq!(lab.copied(), Vec::<String>::new(), "{who:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_was_copied_into_the_place_where_the_checkpoint_names_it_is_no_new_run() {
+    let lab = Lab::new();
+    lab.model.advance(HOUR);
+    // As after the repair of FLINK-39964: it never was there before.
+    let own = lab.own_of_head()[0].clone();
+    let object = lab.bucket.current(&own).and_then(|v| v.object).expect("there");
+    assert!(lab.bucket.delete_version(&own, &lab.newest_data(&own)));
+    lab.bucket.put(&own, object);
+    lab.model.advance(HOUR);
+    let messages = [lab.delete(Who::Alice, &metadata_key(8))];
+    lab.model.advance(HOUR);
+    lab.guard().handle(&messages).await;
+    assert_eq!(lab.copied(), [metadata_key(8)]);
+}
