@@ -98,7 +98,9 @@ impl Cluster<'_> {
              rgw_frontends = beast endpoint=127.0.0.1:{port}\n\
              rgw_lc_debug_interval = {SECONDS_PER_DAY}\n\
              # Of buckets that share one of these, the second is never reached if the first takes longer than such a day.\n\
-             rgw_lc_max_objs = 251\n\
+             rgw_lc_max_objs = 61\n\
+             # Several would wait five seconds for each other.\n\
+             rgw_lc_max_worker = 1\n\
              rgw_enable_ops_log = false\n\
              rgw_dns_name = localhost\n\
              rgw_thread_pool_size = 32\n",
