@@ -4,7 +4,7 @@
 //! compressed bitmap of object numbers: checkpoints of one job share most of them.
 
 use std::collections::HashMap;
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, RandomState};
 
 use hashbrown::HashTable;
 use roaring::RoaringBitmap;
@@ -43,7 +43,7 @@ pub struct ReferenceIndex {
     objects: Chunked,
     /// Object numbers by the hash of the file name alone, so that a name is found in whatever directory it lies.
     by_name: HashTable<u32>,
-    hasher: std::hash::RandomState,
+    hasher: RandomState,
     other_names: Vec<Box<str>>,
     /// Extents beyond the first, where handles disagree about one object.
     more_extents: HashMap<u32, Vec<Extent>>,
@@ -67,6 +67,35 @@ struct Object {
 }
 
 const OTHER_NAME: u32 = 1 << 31;
+
+/// A file name as it is kept and hashed. A UUID is 16 bytes: growing the table must not write its text again.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Name<'a> {
+    Uuid([u8; 16]),
+    Other(&'a str),
+}
+
+impl<'a> Name<'a> {
+    fn of(file: &'a str) -> Self {
+        uuid_bytes(file).map_or(Self::Other(file), Self::Uuid)
+    }
+
+    fn hash(self, hasher: &RandomState) -> u64 {
+        match self {
+            Self::Uuid(bytes) => hasher.hash_one(u128::from_ne_bytes(bytes)),
+            Self::Other(file) => hasher.hash_one(file),
+        }
+    }
+}
+
+/// The name of a stored object.
+fn name_of<'a>(stored: &Object, other_names: &'a [Box<str>]) -> Name<'a> {
+    if stored.directory & OTHER_NAME == 0 {
+        return Name::Uuid(stored.name);
+    }
+    let [a, b, c, d, ..] = stored.name;
+    Name::Other(&other_names[u32::from_be_bytes([a, b, c, d]) as usize])
+}
 
 /// Objects in chunks, so that growth never copies or doubles.
 #[derive(Default)]
@@ -101,24 +130,31 @@ impl Chunked {
     }
 }
 
+/// Buckets with directories, each once, by number.
 #[derive(Default)]
 struct Directories {
     texts: Vec<(Box<str>, Box<str>)>,
-    numbers: HashMap<(Box<str>, Box<str>), u32>,
+    numbers: HashTable<u32>,
+    hasher: RandomState,
     last: Option<u32>,
 }
 
 impl Directories {
+    fn is(&self, number: u32, bucket: &str, directory: &str) -> bool {
+        let (b, d) = &self.texts[number as usize];
+        **d == *directory && **b == *bucket
+    }
+
     fn find(&self, bucket: &str, directory: &str) -> Option<u32> {
         // References of one snapshot come in runs from one directory.
-        if let Some(last) = self.last {
-            let (b, d) = &self.texts[last as usize];
-            if **b == *bucket && **d == *directory {
-                return Some(last);
-            }
+        if let Some(last) = self.last
+            && self.is(last, bucket, directory)
+        {
+            return Some(last);
         }
+        let hash = self.hasher.hash_one((bucket, directory));
         self.numbers
-            .get(&(Box::from(bucket), Box::from(directory)))
+            .find(hash, |number| self.is(*number, bucket, directory))
             .copied()
     }
 
@@ -130,9 +166,18 @@ impl Directories {
                     .ok()
                     .filter(|n| *n < OTHER_NAME)
                     .ok_or(IndexFull)?;
-                let text: (Box<str>, Box<str>) = (Box::from(bucket), Box::from(directory));
-                self.texts.push(text.clone());
-                self.numbers.insert(text, number);
+                let hash = self.hasher.hash_one((bucket, directory));
+                self.texts.push((Box::from(bucket), Box::from(directory)));
+                let Self {
+                    texts,
+                    numbers,
+                    hasher,
+                    ..
+                } = self;
+                numbers.insert_unique(hash, number, |n| {
+                    let (bucket, directory) = &texts[*n as usize];
+                    hasher.hash_one((&**bucket, &**directory))
+                });
                 number
             }
         };
@@ -152,6 +197,11 @@ impl ReferenceIndex {
         &mut self,
         references: impl IntoIterator<Item = (&'r ObjectLocation, Extent)>,
     ) -> Result<SnapshotNo, IndexFull> {
+        let references = references.into_iter();
+        if self.objects.len == 0 {
+            // Most names of a job's first snapshot are new, those of its next ones aren't.
+            self.by_name.reserve(references.size_hint().0, |_| 0);
+        }
         let mut named = RoaringBitmap::new();
         for (location, extent) in references {
             named.insert(self.intern(location, extent)?);
@@ -222,20 +272,15 @@ impl ReferenceIndex {
     pub fn find(&self, location: &ObjectLocation) -> Option<ObjectNo> {
         let (directory, file) = split(location.key());
         let directory = self.directories.find(location.bucket(), directory)?;
-        let hash = self.hasher.hash_one(file);
-        self.by_name
-            .find(hash, |n| {
-                self.objects.get(*n).directory & !OTHER_NAME == directory && self.has_name(*n, file)
-            })
-            .map(|n| ObjectNo(*n))
+        self.lookup(directory, Name::of(file)).map(ObjectNo)
     }
 
     /// All objects with this file name, in whatever directory.
     pub fn find_by_name(&self, file: &str) -> Vec<ObjectNo> {
-        let hash = self.hasher.hash_one(file);
+        let name = Name::of(file);
         self.by_name
-            .iter_hash(hash)
-            .filter(|n| self.has_name(**n, file))
+            .iter_hash(name.hash(&self.hasher))
+            .filter(|n| name_of(self.objects.get(**n), &self.other_names) == name)
             .map(|n| ObjectNo(*n))
             .collect()
     }
@@ -297,10 +342,9 @@ impl ReferenceIndex {
         let stored = self.objects.get(object.0);
         let (bucket, directory) = &self.directories.texts[(stored.directory & !OTHER_NAME) as usize];
         let mut key = String::from(&**directory);
-        if stored.directory & OTHER_NAME == 0 {
-            push_uuid(&mut key, stored.name);
-        } else {
-            key.push_str(self.other_name(stored));
+        match name_of(stored, &self.other_names) {
+            Name::Uuid(bytes) => push_uuid(&mut key, bytes),
+            Name::Other(file) => key.push_str(file),
         }
         ObjectLocation::new(&**bucket, key)
     }
@@ -313,31 +357,20 @@ impl ReferenceIndex {
             .collect()
     }
 
-    fn other_name(&self, stored: &Object) -> &str {
-        let [a, b, c, d, ..] = stored.name;
-        &self.other_names[u32::from_be_bytes([a, b, c, d]) as usize]
-    }
-
-    fn has_name(&self, number: u32, file: &str) -> bool {
-        let stored = self.objects.get(number);
-        if stored.directory & OTHER_NAME == 0 {
-            uuid_bytes(file) == Some(stored.name)
-        } else {
-            self.other_name(stored) == file
-        }
+    fn lookup(&self, directory: u32, name: Name<'_>) -> Option<u32> {
+        self.by_name
+            .find(name.hash(&self.hasher), |n| {
+                let stored = self.objects.get(*n);
+                stored.directory & !OTHER_NAME == directory && name_of(stored, &self.other_names) == name
+            })
+            .copied()
     }
 
     fn intern(&mut self, location: &ObjectLocation, extent: Extent) -> Result<u32, IndexFull> {
         let (directory, file) = split(location.key());
         let directory = self.directories.intern(location.bucket(), directory)?;
-        let hash = self.hasher.hash_one(file);
-        let found = self
-            .by_name
-            .find(hash, |n| {
-                self.objects.get(*n).directory & !OTHER_NAME == directory && self.has_name(*n, file)
-            })
-            .copied();
-        if let Some(number) = found {
+        let name = Name::of(file);
+        if let Some(number) = self.lookup(directory, name) {
             if unpack(self.objects.get(number).extent) != extent {
                 let more = self.more_extents.entry(number).or_default();
                 if !more.contains(&extent) {
@@ -349,18 +382,18 @@ impl ReferenceIndex {
         if self.objects.len >= OTHER_NAME {
             return Err(IndexFull);
         }
-        let (name, flag) = match uuid_bytes(file) {
-            Some(name) => (name, 0),
-            None => {
+        let (stored, flag) = match name {
+            Name::Uuid(bytes) => (bytes, 0),
+            Name::Other(file) => {
                 let at = u32::try_from(self.other_names.len()).map_err(|_| IndexFull)?;
                 self.other_names.push(Box::from(file));
-                let mut name = [0; 16];
-                name[..4].copy_from_slice(&at.to_be_bytes());
-                (name, OTHER_NAME)
+                let mut stored = [0; 16];
+                stored[..4].copy_from_slice(&at.to_be_bytes());
+                (stored, OTHER_NAME)
             }
         };
         let number = self.objects.push(Object {
-            name,
+            name: stored,
             directory: directory | flag,
             extent: pack(extent),
         });
@@ -371,16 +404,8 @@ impl ReferenceIndex {
             hasher,
             ..
         } = self;
-        by_name.insert_unique(hash, number, |n| {
-            let stored = objects.get(*n);
-            if stored.directory & OTHER_NAME == 0 {
-                let mut text = String::with_capacity(36);
-                push_uuid(&mut text, stored.name);
-                hasher.hash_one(text.as_str())
-            } else {
-                let [a, b, c, d, ..] = stored.name;
-                hasher.hash_one(&*other_names[u32::from_be_bytes([a, b, c, d]) as usize])
-            }
+        by_name.insert_unique(name.hash(hasher), number, |n| {
+            name_of(objects.get(*n), other_names).hash(hasher)
         });
         Ok(number)
     }
@@ -402,32 +427,35 @@ fn split(key: &str) -> (&str, &str) {
 }
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
-const DASHES: [usize; 4] = [8, 13, 18, 23];
+/// Where the hex digits of a UUID's text stand, each byte's first.
+const DIGITS: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
+
+/// The value of each character as a hex digit in lower case; `NO_DIGIT` of all others.
+const VALUES: [u8; 256] = {
+    let mut values = [NO_DIGIT; 256];
+    let mut digit = 0u8;
+    while digit < 16 {
+        values[HEX[digit as usize] as usize] = digit;
+        digit += 1;
+    }
+    values
+};
+const NO_DIGIT: u8 = 0xFF;
 
 /// The 16 bytes of a UUID in its canonical text form (lower case), so that text and bytes are inverses; `None` for any other name.
 fn uuid_bytes(name: &str) -> Option<[u8; 16]> {
-    let text = name.as_bytes();
-    if text.len() != 36 {
+    let text: &[u8; 36] = name.as_bytes().try_into().ok()?;
+    if [text[8], text[13], text[18], text[23]] != *b"----" {
         return None;
     }
     let mut bytes = [0; 16];
-    let mut digits = 0;
-    for (at, c) in text.iter().enumerate() {
-        if DASHES.contains(&at) {
-            if *c != b'-' {
-                return None;
-            }
-            continue;
-        }
-        let digit = match c {
-            b'0'..=b'9' => c - b'0',
-            b'a'..=b'f' => c - b'a' + 10,
-            _ => return None,
-        };
-        bytes[digits / 2] = bytes[digits / 2] << 4 | digit;
-        digits += 1;
+    let mut seen = 0;
+    for (byte, at) in bytes.iter_mut().zip(DIGITS) {
+        let (high, low) = (VALUES[usize::from(text[at])], VALUES[usize::from(text[at + 1])]);
+        seen |= high | low;
+        *byte = (high << 4) | low;
     }
-    Some(bytes)
+    (seen < 16).then_some(bytes)
 }
 
 fn push_uuid(text: &mut String, bytes: [u8; 16]) {
