@@ -62,9 +62,9 @@ impl Emulator {
             ])
             .args(["--runtime-api-address", &format!("127.0.0.1:{runtime}")])
             .arg(bootstrap)
-            .envs(variables.iter().copied())
             .env("AWS_LAMBDA_FUNCTION_TIMEOUT", "30")
             .env("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "256")
+            .envs(variables.iter().copied())
             .stdin(Stdio::null())
             .stdout(out)
             .stderr(err)
@@ -124,6 +124,16 @@ impl Emulator {
             .filter_map(|line| serde_json::from_str(line).ok())
             .collect();
         Called { answer: text, log }
+    }
+
+    /// The process of the function, which the emulator starts at the first call. Linux only.
+    pub fn function_process(&self) -> Option<u32> {
+        let parent = format!("PPid:\t{}", self.child.id());
+        fs::read_dir("/proc").ok()?.flatten().find_map(|entry| {
+            let pid = entry.file_name().to_str()?.parse().ok()?;
+            let status = fs::read_to_string(entry.path().join("status")).ok()?;
+            status.lines().any(|line| line == parent).then_some(pid)
+        })
     }
 
     /// Everything that the emulator and the function have printed.

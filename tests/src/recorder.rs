@@ -83,6 +83,11 @@ impl Recorder {
         &self.url
     }
 
+    /// What was asked since the last time, in the order of arrival; forgets it.
+    pub fn take(&self) -> Vec<Request> {
+        std::mem::take(&mut *self.requests.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// What was asked so far.
     pub fn requests(&self) -> Vec<Request> {
         self.requests
