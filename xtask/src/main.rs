@@ -21,6 +21,7 @@ cargo xtask NAME
   test         everything that CI runs; the last line counts the tests
   test --all   that, and real Flink, Ceph and SeaweedFS as well: minutes more, 700 MB more
   demo         a deleted object comes back: on this machine, without AWS
+  bench [PART] docs/benchmarks.md, with real Flink beside us: all of it, or one part (parser, shapes, index, deletions, start)
   lint         formatting, clippy, documentation
   wasm         the core for WebAssembly
   lambda       the Lambda's bootstrap and its zip
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         ["test"] => workspace().and_then(|root| tasks::test(&root, false)),
         ["test", "--all"] => workspace().and_then(|root| tasks::test(&root, true)),
         ["demo"] => workspace().and_then(|root| tasks::demo(&root)),
+        ["bench", parts @ ..] => workspace().and_then(|root| tasks::bench(&root, parts)),
         ["lint"] => workspace().and_then(|root| tasks::lint(&root)),
         ["wasm"] => workspace().and_then(|root| tasks::wasm(&root)),
         ["lambda"] => workspace().and_then(|root| tasks::lambda(&root)),

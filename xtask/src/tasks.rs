@@ -272,6 +272,55 @@ pub(crate) fn demo(root: &Path) -> Result<bool, String> {
     Ok(end(&steps))
 }
 
+/// Parts of the benchmark that call the function.
+const WITH_FUNCTION: [&str; 2] = ["deletions", "start"];
+/// Parts of the benchmark that read files which Flink writes.
+const WITH_FLINK: [&str; 4] = ["parser", "shapes", "index", "deletions"];
+
+/// Measures, and writes docs/benchmarks.md. No parts: all of them.
+pub(crate) fn bench(root: &Path, parts: &[&str]) -> Result<bool, String> {
+    let parts = if parts.is_empty() {
+        &["parser", "shapes", "index", "deletions", "start"]
+    } else {
+        parts
+    };
+    let mut steps = Steps::default();
+    let mut system = System::default();
+    if parts.iter().any(|part| WITH_FLINK.contains(part))
+        && let Some(folder) = steps.step("Flink", || provide::flink(root))
+    {
+        system.tell("STAYPUT_FLINK", &folder);
+    }
+    if parts.iter().any(|part| WITH_FUNCTION.contains(part)) {
+        if let Some(bootstrap) = steps.step("lambda", || build_lambda(root)) {
+            system.tell("STAYPUT_BOOTSTRAP", &bootstrap);
+        }
+        if let Some(program) = steps.step("Lambda emulator", || provide::rie(root)) {
+            system.tell("STAYPUT_RIE", &program);
+        }
+    }
+    for part in parts {
+        // A fresh server for each, as they use the same bucket.
+        let server = if WITH_FUNCTION.contains(part) {
+            steps.step("start MiniStack", || start_ministack(root))
+        } else {
+            None
+        };
+        steps.step(part, || {
+            // As the Lambda is built, but for this machine's C library.
+            let mut measure = cargo(root);
+            measure
+                .args(["run", "--profile", "lambda", "-p", "stayput-bench", "--", part])
+                .envs(system.variables.iter().cloned());
+            if let Some(server) = &server {
+                measure.env("STAYPUT_MINISTACK", server.url());
+            }
+            run_command(&mut measure)
+        });
+    }
+    Ok(end(&steps))
+}
+
 /// Runs a command with the servers up.
 pub(crate) fn run(root: &Path, program: &str, arguments: &[&str]) -> Result<bool, String> {
     let mut steps = Steps::default();
