@@ -259,8 +259,8 @@ pub(crate) fn start() -> Result<Part, String> {
             .find(|line| line.contains("INIT REPORT"))
             .unwrap_or_default();
         let duration = line
-            .split_once("Init Duration: ")
-            .and_then(|(_, rest)| rest.split(' ').next()?.parse::<f64>().ok());
+            .split_once("durationMs: ")
+            .and_then(|(_, rest)| rest.split(')').next()?.parse::<f64>().ok());
         init.push(duration.ok_or_else(|| format!("no INIT REPORT in:\n{output}"))?);
         let pid = function
             .function_process()
