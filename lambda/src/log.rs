@@ -5,6 +5,7 @@ use std::fmt;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use stayput_aws::clock::SystemClock;
+use stayput_core::shown::ShownJson;
 use stayput_guard::port::Clock;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Subscriber};
@@ -78,7 +79,8 @@ where
             text.truncate(text.len().saturating_sub(1));
             text.push_str(&format!(",\"{name}\":{document}}}"));
         }
-        writeln!(writer, "{text}")
+        // Viewers of logs end lines at more than line feeds, and show the rest in a terminal.
+        writeln!(writer, "{}", ShownJson(&text))
     }
 }
 
@@ -146,6 +148,38 @@ mod tests {
 
         fn make_writer(&self) -> Self {
             self.clone()
+        }
+    }
+
+    #[test]
+    fn a_line_stays_a_line_whatever_somebody_is_called() {
+        let names: Vec<&str> = stayput_hostile::names::NAMES.to_vec();
+        let kept = Kept::default();
+        let subscriber = tracing_subscriber::fmt()
+            .event_format(Lines)
+            .with_writer(kept.clone())
+            .finish();
+        tracing::subscriber::with_default(subscriber, || {
+            for name in &names {
+                let document = json!({ "object": format!("s3://b/{name}"), "by": name }).to_string();
+                tracing::warn!(target: TARGET, finding = document, request = name, other = ?name, "{name} was deleted by {name}");
+                // Something else than a document where a document belongs.
+                tracing::warn!(target: TARGET, verdict = name, "{name}");
+            }
+        });
+        let text = String::from_utf8(kept.0.lock().unwrap().clone()).unwrap();
+        let is_unsafe = |c: char| c != '\n' && stayput_core::shown::is_unsafe(c);
+        assert!(!text.contains(is_unsafe), "{:?}", text.find(is_unsafe));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 2 * names.len());
+        for (pair, name) in lines.chunks(2).zip(&names) {
+            let line: Value = serde_json::from_str(pair[0]).unwrap();
+            assert_eq!(line["finding"]["by"], *name);
+            assert_eq!(line["request"], *name);
+            assert_eq!(line["message"], format!("{name} was deleted by {name}"));
+            assert_eq!(line["level"], "WARN");
+            let line: Value = serde_json::from_str(pair[1]).unwrap();
+            assert_eq!((&line["message"], &line["level"]), (&json!(name), &json!("WARN")));
         }
     }
 

@@ -16,6 +16,8 @@ const CONFIG: &str = "STAYPUT_CONFIG";
 const CONFIG_URI: &str = "STAYPUT_CONFIG_URI";
 const ROOTS: &str = "STAYPUT_ROOTS";
 const MODE: &str = "STAYPUT_MODE";
+/// Set by Lambda: the function's memory in MiB.
+const MEMORY: &str = "AWS_LAMBDA_FUNCTION_MEMORY_SIZE";
 
 /// No settings document is longer.
 const LONGEST: u64 = 1 << 20;
@@ -82,6 +84,7 @@ pub(crate) async fn ready() -> Result<Ready, StartError> {
     for doubt in settings.doubts() {
         tracing::warn!(target: log::TARGET, "{doubt}");
     }
+    know_own_memory(&mut settings, variable(MEMORY).as_deref());
     if settings.parked_queue.is_some() {
         tracing::warn!(
             target: log::TARGET,
@@ -98,7 +101,13 @@ pub(crate) async fn ready() -> Result<Ready, StartError> {
         .iter()
         .map(|r| format!("s3://{}/{}", r.bucket(), r.metadata_prefix()))
         .collect();
-    tracing::info!(target: log::TARGET, mode, roots = roots.join(" "), "Stayput watches");
+    tracing::info!(
+        target: log::TARGET,
+        mode,
+        roots = roots.join(" "),
+        max_metadata_bytes = settings.mandate.metadata_limit.bytes(),
+        "Stayput watches"
+    );
     Ok(Ready {
         connection,
         settings,
@@ -184,6 +193,18 @@ async fn know_own_role(connection: &Connection, settings: &mut Settings) {
     }
 }
 
+/// A `_metadata` that the function has no memory for would end it, and everything else that came in the same call with it.
+fn know_own_memory(settings: &mut Settings, memory: Option<&str>) {
+    let Some(mebibytes) = memory.and_then(|text| text.trim().parse().ok()) else {
+        tracing::warn!(
+            target: log::TARGET,
+            "{MEMORY} isn't a number of megabytes, so that nobody knows how long a _metadata may be: max_metadata_bytes alone counts"
+        );
+        return;
+    };
+    settings.mandate.metadata_limit = settings.mandate.metadata_limit.within_memory(mebibytes);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -196,6 +217,19 @@ mod tests {
             roots: own(roots),
             mode: own(mode),
         }
+    }
+
+    #[test]
+    fn the_functions_memory_bounds_what_is_read() {
+        let limit = |memory| {
+            let mut settings = Settings::from_short("s3://b/c/", None).unwrap();
+            know_own_memory(&mut settings, memory);
+            settings.mandate.metadata_limit.bytes()
+        };
+        assert_eq!(limit(Some("512")), 64 << 20);
+        assert_eq!(limit(Some("10240")), 1280 << 20);
+        assert_eq!(limit(None), 2 << 30);
+        assert_eq!(limit(Some("much")), 2 << 30);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What each part may know of the others, tests left aside.
-const MAY_KNOW: [(&str, &[&str]); 10] = [
+const MAY_KNOW: [(&str, &[&str]); 11] = [
     ("crates/flink-checkpoint", &[]),
     ("crates/s3-documents", &[]),
     ("crates/stayput-core", &["flink-checkpoint", "s3-documents"]),
@@ -54,6 +54,10 @@ const MAY_KNOW: [(&str, &[&str]); 10] = [
     ),
     ("wasm", &["flink-checkpoint", "s3-documents", "stayput-core"]),
     ("tests", &["flink-checkpoint"]),
+    (
+        "tests/hostile",
+        &["flink-checkpoint", "s3-documents", "stayput-core"],
+    ),
 ];
 
 fn workspace() -> PathBuf {

@@ -3,4 +3,5 @@
 mod architecture;
 mod deletions;
 mod events;
+mod large;
 mod sweep;

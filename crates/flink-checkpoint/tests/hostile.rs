@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 
 use flink_checkpoint::{Index, Limits, facts, fields, references};
 use peak_alloc::PeakAlloc;
-use support::write::Writer;
+use stayput_hostile::tokens::Writer;
 
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
@@ -63,7 +63,7 @@ fn read(bytes: &[u8]) -> bool {
             assert_eq!(complete, facts.as_ref().unwrap());
             assert_eq!(complete, fields.as_ref().unwrap());
             let snapshot = index.as_ref().unwrap().view(bytes).unwrap();
-            support::touch(snapshot);
+            stayput_hostile::tree::touch(snapshot);
             let mut from_tree = 0;
             snapshot.references(|_| from_tree += 1);
             assert_eq!(from_tree, told);

@@ -6,7 +6,9 @@ use std::ops::ControlFlow;
 
 use flink_checkpoint::{ErrorKind, Index, Limits, fields, references};
 use proptest::prelude::*;
-use support::write::{Form, Made, Maker, Writer};
+use stayput_hostile::make::{Form, Made, MadeFile, Maker};
+use stayput_hostile::tokens::Writer;
+use stayput_hostile::tree;
 
 fn read(bytes: &[u8]) -> Vec<Made> {
     let mut read = Vec::new();
@@ -27,26 +29,19 @@ fn read(bytes: &[u8]) -> Vec<Made> {
 }
 
 fn forms() -> impl Strategy<Value = Form> {
-    prop_oneof![
-        (2..=7).prop_map(Form::of),
-        (any::<bool>(), any::<bool>()).prop_map(|(channel_subtask, changelog_ids)| Form {
-            version: 3,
-            channel_subtask,
-            changelog_ids
-        }),
-    ]
+    prop::sample::select(Form::ALL.to_vec())
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 2000, max_global_rejects: 30, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn what_was_put_in_is_read_out(form in forms(), choices in prop::collection::vec(any::<u8>(), 0..400)) {
-        let (bytes, made) = Maker::file(form, &choices);
+        let MadeFile { bytes, tokens, made } = Maker::file(form, &choices);
         prop_assert_eq!(read(&bytes), made);
         let index = Index::build(&bytes, &Limits::default()).unwrap();
         let snapshot = index.view(&bytes).unwrap();
-        support::touch(snapshot);
+        tree::touch(snapshot);
         let (mut from_tree, mut from_visitor) = (Vec::new(), Vec::new());
         snapshot.references(|reference| from_tree.push(format!("{reference:?}")));
         references(&bytes, &Limits::default(), &mut |reference| {
@@ -54,12 +49,18 @@ proptest! {
             ControlFlow::Continue(())
         }).unwrap();
         prop_assert_eq!(from_tree, from_visitor);
-        let mut at = 0;
-        fields(&bytes, &Limits::default(), &mut |_, span| {
-            assert_eq!(span.start, at);
-            at = span.end;
+        // Every field is found where it was put, and as what it was put there.
+        let mut read = Vec::new();
+        fields(&bytes, &Limits::default(), &mut |field, span| {
+            if span.start < span.end {
+                read.push((field, span.start));
+            }
         }).unwrap();
-        prop_assert_eq!(at, bytes.len());
+        let put: Vec<_> = tokens.iter().filter_map(|token| Some((token.field?, token.at.start))).collect();
+        // A channel in the layout of 1.11 that has no bytes anywhere, which Flink doesn't write, can by chance be one of the layout that
+        // replaced it. Nothing in the file tells then; it must stay rare.
+        prop_assume!(form == Form::of(form.version) || read == put);
+        prop_assert_eq!(read, put);
     }
 
     #[test]
@@ -69,7 +70,7 @@ proptest! {
         choices in prop::collection::vec(any::<u8>(), 0..200),
         cut in any::<prop::sample::Index>(),
     ) {
-        let (bytes, _) = Maker::file(form, &choices);
+        let bytes = Maker::file(form, &choices).bytes;
         let bytes = &bytes[..cut.index(bytes.len())];
         prop_assert!(references(bytes, &Limits::default(), &mut |_| ControlFlow::Continue(())).is_err());
     }
@@ -82,7 +83,7 @@ proptest! {
         let mut file = Writer::header(version, 1);
         file.raw(&bytes);
         if let Ok(index) = Index::build(&file.0, &Limits::default()) {
-            support::touch(index.view(&file.0).unwrap());
+            tree::touch(index.view(&file.0).unwrap());
         }
     }
 }
@@ -283,7 +284,7 @@ fn whoever_wants_no_more_gets_no_more() {
 
 #[test]
 fn an_index_refuses_the_bytes_of_another_file() {
-    let (mut bytes, _) = Maker::file(Form::of(3), &[1; 80]);
+    let mut bytes = Maker::file(Form::of(3), &[1; 80]).bytes;
     let index = Index::build(&bytes, &Limits::default()).unwrap();
     assert!(index.view(&bytes).is_ok());
     *bytes.last_mut().unwrap() ^= 1;

@@ -202,7 +202,7 @@ impl DocumentError {
 impl fmt::Display for DocumentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
-            Place::Message { number, id } => write!(f, "message {number} ({id})")?,
+            Place::Message { number, id } => write!(f, "message {number} ({})", InALine(id))?,
             Place::Call => f.write_str("the event")?,
             Place::Body => f.write_str("the message body")?,
             Place::Document(name) => f.write_str(name)?,
@@ -210,8 +210,42 @@ impl fmt::Display for DocumentError {
         if let Some(record) = self.record {
             write!(f, ", record {record}")?;
         }
-        write!(f, ": {}. {}.", self.problem, self.what_next())
+        let problem = self.problem.to_string();
+        write!(f, ": {}. {}.", InALine(&problem), self.what_next())
     }
+}
+
+/// Text with pieces of a document in it, as a part of one line: control characters and ends of lines are written as `\u{…}`, and of a long
+/// text the middle is left out. Names in a document can be megabytes long, and a line of a log can't.
+struct InALine<'t>(&'t str);
+
+/// So many bytes of a text are kept at its beginning and at its end.
+const KEPT: [usize; 2] = [700, 200];
+
+impl fmt::Display for InALine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.0;
+        let [head, tail] = KEPT;
+        if text.len() <= head + tail {
+            return escape(text, f);
+        }
+        let head = text.floor_char_boundary(head);
+        let tail = text.ceil_char_boundary(text.len() - tail);
+        escape(&text[..head], f)?;
+        write!(f, "… {} bytes left out …", tail - head)?;
+        escape(&text[tail..], f)
+    }
+}
+
+fn escape(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    for c in text.chars() {
+        if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') {
+            write!(f, "\\u{{{:x}}}", u32::from(c))?;
+        } else {
+            fmt::Write::write_char(f, c)?;
+        }
+    }
+    Ok(())
 }
 
 impl std::error::Error for DocumentError {}

@@ -289,12 +289,10 @@ fn snapshot(input: &Input, catalogue: &mut Catalogue) -> Result<InCatalogue, Ref
     };
     let taken = metadata::take(&input.bytes, &at, &Roots::default())
         .map_err(|e| (Exit::CantTell, format!("{}: {}.", input.name, e.why)))?;
-    let references = taken
-        .references
-        .iter()
-        .map(|(location, extent)| (location, *extent));
     let references = catalogue
-        .enter_references(references)
+        .enter_references_by(|name| {
+            metadata::references(&input.bytes, &at, &mut |object, extent| name(&object, extent));
+        })
         .map_err(|e| (Exit::CantTell, format!("{}: {e}.", input.name)))?;
     let (kind, job) = identity_of(&at);
     catalogue.insert(Snapshot {

@@ -11,7 +11,7 @@ use stayput_cli::guard_command::{self, PrepareError, Prepared};
 use stayput_cli::inspect;
 use stayput_cli::refs;
 use stayput_cli::replay::{Process, Rehearsal, Story};
-use stayput_cli::terminal::Shown;
+use stayput_cli::terminal::{Shown, ShownJson};
 
 /// Keeps the S3 objects that checkpoints of Apache Flink® still need.
 #[derive(Parser)]
@@ -115,9 +115,9 @@ fn replay(folder: &std::path::Path, process: Process) -> ExitCode {
     };
     let mut out = std::io::stdout().lock();
     for line in &played.lines {
-        let written = serde_json::to_writer(&mut out, line)
+        let written = serde_json::to_string(line)
             .map_err(std::io::Error::from)
-            .and_then(|()| writeln!(out));
+            .and_then(|text| writeln!(out, "{}", ShownJson(&text)));
         match written {
             Ok(()) => {}
             // Whoever reads has seen enough.
@@ -129,6 +129,6 @@ fn replay(folder: &std::path::Path, process: Process) -> ExitCode {
 }
 
 fn failed(error: &dyn std::error::Error) -> ExitCode {
-    eprintln!("stayput: {error}");
+    eprintln!("stayput: {}", Shown(&error.to_string()));
     ExitCode::from(2)
 }

@@ -6,6 +6,7 @@ use crate::extent::Extent;
 use crate::location::{Location, ObjectLocation};
 use crate::metadata::{extent, without_entropy};
 use crate::root::Roots;
+use crate::shown::Quoted;
 use crate::snapshot::Unreadable;
 
 /// How the names of such objects begin (the prefix that `FileSystemStateStorageHelper` is given, all releases).
@@ -81,7 +82,12 @@ pub fn take(bytes: &[u8], roots: &Roots) -> Result<Option<NamedByHa>, Unreadable
 fn place(uri: flink_checkpoint::JavaStr<'_>) -> Result<Location, Unreadable> {
     uri.as_str()
         .and_then(|text| Location::parse_java_uri(&text).ok())
-        .ok_or_else(|| Unreadable::Damaged(format!("it names {uri}, which is no location of an object")))
+        .ok_or_else(|| {
+            Unreadable::Damaged(format!(
+                "it names {}, which is no location of an object",
+                Quoted(&uri.to_string())
+            ))
+        })
 }
 
 #[cfg(test)]

@@ -1,19 +1,20 @@
 //! What the catalogue takes from the bytes of a `_metadata`.
 
-use flink_checkpoint::{Complete, ErrorKind, Limits, Target};
+use std::ops::ControlFlow;
+
+use flink_checkpoint::{Complete, ErrorKind, Limits, Reference, Target};
 
 use crate::extent::Extent;
 use crate::location::{Location, ObjectLocation};
 use crate::root::Roots;
+use crate::shown::Quoted;
 use crate::snapshot::Unreadable;
 
-/// A `_metadata` that was read to its end.
+/// A `_metadata` that was read to its end. The objects that it names are told by [`references`], one by one: there can be millions.
 #[derive(Clone, Debug)]
 pub struct Taken {
     /// Format version, checkpoint id, counts, properties.
     pub complete: Complete,
-    /// Every object that a handle names, as often as it is named.
-    pub references: Vec<(ObjectLocation, Extent)>,
     /// Operator ids, sorted, each once.
     pub operators: Box<[[u8; 16]]>,
     /// Keyed backend ids, sorted, each once.
@@ -34,8 +35,10 @@ pub struct NotTaken {
 }
 
 /// Reads the bytes of the `_metadata` at `metadata`. Relative handles resolve against where it lies now.
+///
+/// # Errors
+/// It can't be read to its end, or a path in it is no location of an object.
 pub fn take(bytes: &[u8], metadata: &ObjectLocation, roots: &Roots) -> Result<Taken, NotTaken> {
-    let mut references = Vec::new();
     let mut directories = Vec::new();
     let mut elsewhere = 0;
     let mut nameless = None;
@@ -46,26 +49,31 @@ pub fn take(bytes: &[u8], metadata: &ObjectLocation, roots: &Roots) -> Result<Ta
         Some(Location::S3(object)) if matches!(reference.target, Target::Directory(_)) => {
             directories.push(object);
         }
-        Some(Location::S3(object)) => references.push((object, extent(reference.extent))),
+        Some(Location::S3(_)) => {}
         Some(Location::Foreign(_)) => elsewhere += 1,
         None => {
             nameless.get_or_insert_with(|| reference.target.path().to_string());
         }
     });
-    let facts = match result {
-        Ok(facts) => facts,
-        Err(damaged) => {
-            let why = match damaged.error.kind {
-                ErrorKind::TooNew { version } => Unreadable::NewerFormat(version),
-                _ => Unreadable::Damaged(damaged.error.to_string()),
-            };
-            let names_at_least = references.into_iter().map(|(object, _)| object).collect();
-            return Err(NotTaken { why, names_at_least });
-        }
-    };
+    let facts = result.map_err(|damaged| {
+        let mut names_at_least = Vec::new();
+        damaged.partial.references(bytes, |reference| {
+            names_at_least.extend(object(reference, metadata).map(|(object, _)| object));
+            ControlFlow::Continue(())
+        });
+        let why = match damaged.error.kind {
+            ErrorKind::TooNew { version } => Unreadable::NewerFormat(version),
+            _ => Unreadable::Damaged(damaged.error.to_string()),
+        };
+        NotTaken { why, names_at_least }
+    })?;
     if let Some(path) = nameless {
-        let names_at_least = references.into_iter().map(|(object, _)| object).collect();
-        let why = Unreadable::Damaged(format!("it names {path}, which is no location of an object"));
+        let mut names_at_least = Vec::new();
+        references(bytes, metadata, &mut |object, _| names_at_least.push(object));
+        let why = Unreadable::Damaged(format!(
+            "it names {}, which is no location of an object",
+            Quoted(&path)
+        ));
         return Err(NotTaken { why, names_at_least });
     }
     let mut operators: Vec<_> = facts.operators.iter().map(|id| id.0).collect();
@@ -75,7 +83,6 @@ pub fn take(bytes: &[u8], metadata: &ObjectLocation, roots: &Roots) -> Result<Ta
     directories.dedup();
     Ok(Taken {
         complete: facts.complete,
-        references,
         operators: operators.into(),
         backends: facts
             .backends
@@ -85,6 +92,30 @@ pub fn take(bytes: &[u8], metadata: &ObjectLocation, roots: &Roots) -> Result<Ta
         directories: directories.iter().map(|d| without_entropy(d, roots)).collect(),
         elsewhere,
     })
+}
+
+/// Tells `f` every object on S3 that a handle of the `_metadata` at `metadata` names, as often as it is named, with the length that the
+/// handle asks for. Of bytes that [`take`] refuses it tells those before the damage.
+pub fn references(bytes: &[u8], metadata: &ObjectLocation, f: &mut impl FnMut(ObjectLocation, Extent)) {
+    let tell = &mut |reference: &Reference<'_>| {
+        if let Some((object, extent)) = object(reference, metadata) {
+            f(object, extent);
+        }
+        ControlFlow::Continue(())
+    };
+    // How the reading ends was said by `take`.
+    let _ = flink_checkpoint::references(bytes, &Limits::default(), tell);
+}
+
+/// The object on S3 that a handle names, if it names one.
+fn object(reference: &Reference<'_>, metadata: &ObjectLocation) -> Option<(ObjectLocation, Extent)> {
+    if matches!(reference.target, Target::Directory(_)) {
+        return None;
+    }
+    match place(&reference.target, metadata)? {
+        Location::S3(object) => Some((object, extent(reference.extent))),
+        Location::Foreign(_) => None,
+    }
 }
 
 fn place(target: &Target<'_>, metadata: &ObjectLocation) -> Option<Location> {

@@ -48,7 +48,7 @@ pub fn document(snapshot: Snapshot<'_>, pointer: &str) -> Value {
         "segment_handles": counts.segments + counts.empty_segments,
         "files": files.values().filter(|file| file.kind != "directory").count(),
         "directories": files.values().filter(|file| file.kind == "directory").count(),
-        "referenced_bytes": files.values().map(|file| file.declared_size).sum::<i64>(),
+        "referenced_bytes": files.values().map(|file| file.declared_size).fold(0, i64::saturating_add),
     });
     json!({
         "magic": "4960672d",

@@ -193,6 +193,9 @@ impl ReferenceIndex {
     }
 
     /// Adds a snapshot with everything that it names exactly, and gives it a number.
+    ///
+    /// # Errors
+    /// [`IndexFull`]: nothing was added.
     pub fn add<'r>(
         &mut self,
         references: impl IntoIterator<Item = (&'r ObjectLocation, Extent)>,
@@ -202,9 +205,27 @@ impl ReferenceIndex {
             // Most names of a job's first snapshot are new, those of its next ones aren't.
             self.by_name.reserve(references.size_hint().0, |_| 0);
         }
+        self.add_by(|name| references.for_each(|(location, extent)| name(location, extent)))
+    }
+
+    /// As [`Self::add`], told object by object, so that nobody must hold all of them at once.
+    ///
+    /// # Errors
+    /// [`IndexFull`]: nothing was added.
+    pub fn add_by(
+        &mut self,
+        tell: impl FnOnce(&mut dyn FnMut(&ObjectLocation, Extent)),
+    ) -> Result<SnapshotNo, IndexFull> {
         let mut named = RoaringBitmap::new();
-        for (location, extent) in references {
-            named.insert(self.intern(location, extent)?);
+        let mut full = None;
+        tell(&mut |location, extent| match self.intern(location, extent) {
+            Ok(number) => {
+                named.insert(number);
+            }
+            Err(e) => full = Some(e),
+        });
+        if let Some(full) = full {
+            return Err(full);
         }
         named.optimize();
         let number = SnapshotNo(self.next_snapshot);

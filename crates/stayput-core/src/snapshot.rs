@@ -3,6 +3,7 @@
 use crate::cause::Cause;
 use crate::layout::Place;
 use crate::location::ObjectLocation;
+use crate::metadata_limit::MetadataLimit;
 use crate::reference_index::SnapshotNo;
 use crate::timestamp::Timestamp;
 use crate::version::VersionId;
@@ -115,17 +116,32 @@ pub enum Unreadable {
     /// Access denied.
     #[error("access to it is denied")]
     Denied,
-    /// Larger than `max_metadata_bytes`.
-    #[error("it is {size} bytes long, more than max_metadata_bytes = {limit}")]
+    /// Larger than the limit.
+    #[error("it is {size} bytes long, more than {limit}")]
     TooLarge {
-        /// Its length.
+        /// Its length in bytes.
         size: u64,
-        /// The setting.
-        limit: u64,
+        /// The limit, and what sets it.
+        limit: MetadataLimit,
     },
     /// In an archive class or under a key that nobody can use.
     #[error("its bytes are archived or their key can't be used: {0}")]
     OutOfReach(String),
+}
+
+impl Unreadable {
+    /// What a person can do about it.
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::NewerFormat(_) => "Update Stayput.".to_owned(),
+            Self::Damaged(_) => {
+                "Look for an older version of it that can be read; if no job needs it, delete it.".to_owned()
+            }
+            Self::Denied => "Give Stayput's role s3:GetObject and s3:GetObjectVersion on it.".to_owned(),
+            Self::TooLarge { size, limit } => limit.remedy(*size),
+            Self::OutOfReach(_) => "Thaw it, or give Stayput's role the use of its key.".to_owned(),
+        }
+    }
 }
 
 /// What a `_metadata` that was read to its end says, without its references, which the index holds.

@@ -31,6 +31,7 @@ mod evidence;
 mod judging;
 mod sweeping;
 mod telling;
+mod undo;
 
 /// Watches deletions. Keep one for as long as the process lives: its catalogue makes the next call cheap.
 pub struct Guard<R, J, C, H = Observing> {

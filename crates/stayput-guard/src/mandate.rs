@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use stayput_core::cause::Principals;
 use stayput_core::location::ObjectLocation;
+use stayput_core::metadata_limit::MetadataLimit;
 use stayput_core::root::Roots;
 use stayput_core::timestamp::Timestamp;
 use stayput_core::verdict::Policy;
@@ -21,8 +22,8 @@ pub struct Mandate {
     pub policy: Policy,
     /// Listings are used no longer than this.
     pub catalogue_max_age: Duration,
-    /// A `_metadata` longer than this isn't read.
-    pub max_metadata_bytes: u64,
+    /// A `_metadata` longer than this isn't read, and those that are read at the same time aren't longer together.
+    pub metadata_limit: MetadataLimit,
     /// The day of installation: older markers are history. `None`: everything counts.
     pub protect_since: Option<Timestamp>,
     /// At most so many objects are copied on one day (UTC), by all instances under one control prefix; without one, in one call.

@@ -6,6 +6,7 @@ use bytesize::ByteSize;
 use serde::Deserialize;
 use stayput_core::cause::Principals;
 use stayput_core::location::{Location, ObjectLocation};
+use stayput_core::metadata_limit::MetadataLimit;
 use stayput_core::root::{Protect, Root, RootError, RootKind, Roots};
 use stayput_core::timestamp::Timestamp;
 use stayput_core::verdict::Policy;
@@ -323,7 +324,7 @@ impl Settings {
                     dormant_after: document.dormant_after,
                 },
                 catalogue_max_age: document.catalogue_max_age.unwrap_or(document.settle),
-                max_metadata_bytes: document.max_metadata_bytes.as_u64(),
+                metadata_limit: MetadataLimit::of_settings(document.max_metadata_bytes.as_u64()),
                 protect_since: document.protect_since,
                 objects_per_day: document.budget.objects_per_day,
                 bytes_per_day: document.budget.bytes_per_day.as_u64(),
@@ -386,7 +387,7 @@ mod tests {
     fn the_whole_document_is_read_and_what_is_left_out_has_a_default() {
         let settings = Settings::parse(WHOLE).unwrap();
         assert_eq!(settings.mode, Mode::Restore);
-        assert_eq!(settings.mandate.max_metadata_bytes, 2 << 30);
+        assert_eq!(settings.mandate.metadata_limit.bytes(), 2 << 30);
         assert_eq!(settings.mandate.catalogue_max_age, Duration::from_secs(300));
         assert_eq!(settings.mandate.principals.ours, ["AROAOTHER", "AROAOURS"]);
         assert_eq!(settings.mandate.bytes_per_day, 2_000_000_000_000);

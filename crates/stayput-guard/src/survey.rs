@@ -8,7 +8,7 @@ use stayput_core::catalogue::{Catalogue, SnapshotId};
 use stayput_core::cause::Cause;
 use stayput_core::layout::{self, METADATA_FILE};
 use stayput_core::location::ObjectLocation;
-use stayput_core::metadata::{NotTaken, take};
+use stayput_core::metadata::{NotTaken, references, take};
 use stayput_core::snapshot::{
     Contents, Facts, HiddenBy, JobDirectory, Kept, Snapshot, SnapshotKind, identity_of,
 };
@@ -19,7 +19,7 @@ use crate::memory::HiddenIds;
 use crate::port::{Journal, Listing, PortError, Reading};
 pub(crate) use eyes::Eyes;
 pub(crate) use fetch::first_written;
-use fetch::{Fetched, Known, fetch};
+use fetch::{Fetched, Known, fetch, fetch_all};
 
 mod discover;
 mod eyes;
@@ -361,24 +361,17 @@ impl Survey {
             };
             wanted.extend(rest.iter().filter(|(_, at)| pinned(at)).cloned());
         }
-        let fetched: Vec<(u64, ObjectLocation, Fetched)> = stream::iter(wanted)
-            .map(|(id, at)| async move {
-                let body = fetch(eyes, &at, None).await;
-                (id, at, body)
-            })
-            .buffer_unordered(CONCURRENT)
-            .collect()
-            .await;
+        let ids: BTreeMap<ObjectLocation, u64> = wanted.into_iter().map(|(id, at)| (at, id)).collect();
+        let files = ids.keys().map(|at| (at.clone(), None)).collect();
         let mut unfinished = Vec::new();
-        for (id, at, fetched) in fetched {
-            match fetched {
-                Fetched::Absent => {
-                    self.catalogue.remove(&at);
-                    unfinished.push(id);
-                }
-                other => self.enter(eyes, &at, other, None),
+        fetch_all(eyes, files, |at, fetched| match fetched {
+            Fetched::Absent => {
+                self.catalogue.remove(&at);
+                unfinished.extend(ids.get(&at));
             }
-        }
+            other => self.enter(eyes, &at, other, None),
+        })
+        .await;
         unfinished
     }
 
@@ -428,13 +421,12 @@ impl Survey {
                 self.sinks
                     .take(metadata, stayput_core::sinks::find(&body.bytes, Some(metadata)));
                 let contents = match take(&body.bytes, metadata, &eyes.mandate.roots) {
-                    Ok(taken) => match self.catalogue.enter_references(
-                        taken
-                            .references
-                            .iter()
-                            .chain(self.ha.names_more(metadata))
-                            .map(|(l, e)| (l, *e)),
-                    ) {
+                    Ok(taken) => match self.catalogue.enter_references_by(|name| {
+                        references(&body.bytes, metadata, &mut |object, extent| name(&object, extent));
+                        for (object, extent) in self.ha.names_more(metadata) {
+                            name(object, *extent);
+                        }
+                    }) {
                         Ok(references) => Contents::Read(Facts {
                             references,
                             checkpoint_id: taken.complete.checkpoint_id,

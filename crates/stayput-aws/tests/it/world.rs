@@ -12,6 +12,7 @@ use stayput_aws::journal::S3Journal;
 use stayput_aws::s3::S3;
 use stayput_core::cause::Principals;
 use stayput_core::location::ObjectLocation;
+use stayput_core::metadata_limit::MetadataLimit;
 use stayput_core::root::{Root, RootKind, Roots};
 use stayput_core::timestamp::Timestamp;
 use stayput_core::verdict::Policy;
@@ -109,7 +110,7 @@ impl World {
                 dormant_after: 90 * DAY,
             },
             catalogue_max_age: settle,
-            max_metadata_bytes: 1 << 24,
+            metadata_limit: MetadataLimit::of_settings(1 << 24),
             protect_since: None,
             objects_per_day: 100_000,
             bytes_per_day: 1 << 40,

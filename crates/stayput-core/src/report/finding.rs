@@ -426,6 +426,9 @@ pub struct Finding {
     pub retry_helps: bool,
     /// What it means, for people.
     pub meaning: String,
+    /// Of what can't be read: why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
     /// What to do, for people.
     pub next_step: String,
     /// The lifecycle rules to change, by their names.
@@ -456,6 +459,7 @@ impl Finding {
             deadline: None,
             retry_helps: code.retry_helps(),
             meaning: code.meaning().to_owned(),
+            because: None,
             next_step: code.next_step().to_owned(),
             rules: Vec::new(),
             undo: None,
@@ -485,6 +489,9 @@ impl Finding {
 impl std::fmt::Display for Finding {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}: {} {}", self.code.text(), self.about, self.meaning)?;
+        if let Some(because) = &self.because {
+            write!(f, " The reason: {because}.")?;
+        }
         if self.objects > 0 {
             write!(
                 f,

@@ -7,12 +7,12 @@ use stayput_core::chain::{NamedBy, named_by};
 use stayput_core::location::ObjectLocation;
 use stayput_core::loss::MetadataState;
 use stayput_core::report::finding::{Finding, FindingCode};
-use stayput_core::snapshot::identity_of;
+use stayput_core::snapshot::{Contents, identity_of};
 use stayput_core::timestamp::Timestamp;
 use stayput_core::verdict::Outcome;
-use stayput_core::version::{KeyHistory, VersionKind};
 
 use super::judging::{Bench, Judged};
+use super::undo::undo_command;
 use crate::causes;
 use crate::inspect::inspect;
 use crate::port::{Journal, Reading};
@@ -57,7 +57,7 @@ where
             let body = self
                 .eyes
                 .reading
-                .body(metadata, version, self.eyes.mandate.max_metadata_bytes)
+                .body(metadata, version, self.eyes.mandate.metadata_limit.bytes())
                 .await;
             if let Ok(body) = body {
                 found.extend(named_by(&body.bytes, metadata, &objects));
@@ -69,6 +69,24 @@ where
             }
         }
         found
+    }
+
+    /// A finding about one thing. If that can't be read, it says why, and what helps against that.
+    fn finding(&self, code: FindingCode, about: &ObjectLocation) -> Finding {
+        let mut finding = Finding::new(code, about.to_string());
+        let snapshot = self
+            .survey
+            .catalogue
+            .at(about)
+            .and_then(|id| self.survey.catalogue.get(id));
+        if code == FindingCode::CannotJudge
+            && let Some(snapshot) = snapshot
+            && let Contents::Unreadable { why, .. } = &snapshot.contents
+        {
+            finding.because = Some(why.to_string());
+            finding.next_step = format!("{} The deletions can be undone until the deadline.", why.remedy());
+        }
+        finding
     }
 
     /// One finding per snapshot and code, and only those that are news.
@@ -85,7 +103,7 @@ where
             for (code, about) in codes {
                 let finding = all
                     .entry((code, about.to_string()))
-                    .or_insert_with(|| Finding::new(code, about.to_string()));
+                    .or_insert_with(|| self.finding(code, &about));
                 finding.count(&verdict.location);
                 if let Some(rule) = self.rule_to_change(j).filter(|_| code.asks_for_another_rule()) {
                     finding.name_rule(rule);
@@ -184,75 +202,5 @@ where
             }
         }
         None
-    }
-}
-
-/// The command that removes the markers on top, all of them, so that the version below is visible again.
-fn undo_command(location: &ObjectLocation, history: Option<&KeyHistory>) -> Option<String> {
-    let commands: Vec<String> = history?
-        .entries()
-        .iter()
-        .take_while(|entry| entry.kind == VersionKind::Marker)
-        .map(|marker| {
-            format!(
-                "aws s3api delete-object --bucket {} --key {} --version-id {}",
-                quoted(location.bucket()),
-                quoted(location.key()),
-                quoted(marker.id.as_str())
-            )
-        })
-        .collect();
-    (!commands.is_empty()).then(|| commands.join(" && "))
-}
-
-/// For a POSIX shell.
-fn quoted(text: &str) -> String {
-    let plain = |b: u8| b.is_ascii_alphanumeric() || b"/._-".contains(&b);
-    if !text.is_empty() && text.bytes().all(plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use stayput_core::timestamp::Timestamp;
-    use stayput_core::version::{VersionEntry, VersionId};
-
-    use super::*;
-
-    fn entry(id: &str, kind: VersionKind) -> VersionEntry {
-        VersionEntry {
-            key: "cp/it's".to_owned(),
-            id: VersionId::new(id),
-            is_latest: false,
-            last_modified: Timestamp::from_millis(0),
-            kind,
-        }
-    }
-
-    #[test]
-    fn an_undo_removes_every_marker_above_the_data_and_survives_a_shell() {
-        let data = || VersionKind::Data {
-            size: 1,
-            etag: String::new(),
-            storage_class: None,
-        };
-        let history = KeyHistory::new(vec![
-            entry("m2", VersionKind::Marker),
-            entry("m1", VersionKind::Marker),
-            entry("d", data()),
-            entry("m0", VersionKind::Marker),
-        ]);
-        let location = ObjectLocation::new("b", "cp/it's");
-        let command = undo_command(&location, Some(&history)).expect("it is hidden");
-        let one =
-            |id: &str| format!(r"aws s3api delete-object --bucket b --key 'cp/it'\''s' --version-id {id}");
-        assert_eq!(command, format!("{} && {}", one("m2"), one("m1")));
-        assert_eq!(
-            undo_command(&location, Some(&KeyHistory::new(vec![entry("d", data())]))),
-            None
-        );
     }
 }

@@ -1,12 +1,15 @@
 //! Asking for one `_metadata`: its bytes, or why there are none.
 
+use futures_util::{StreamExt, stream};
 use stayput_core::location::ObjectLocation;
 use stayput_core::metadata::take;
+use stayput_core::metadata_limit::MetadataLimit;
 use stayput_core::restoring::copy_metadata;
 use stayput_core::snapshot::{Unreadable, identity_of};
 use stayput_core::timestamp::Timestamp;
 use stayput_core::version::{VersionEntry, VersionId, VersionKind};
 
+use super::CONCURRENT;
 use super::eyes::Eyes;
 use crate::mandate::Mandate;
 use crate::port::{Journal, ObjectBody, ObjectHead, PortError, PortErrorKind, Reading};
@@ -22,7 +25,7 @@ pub(super) enum Fetched {
 
 impl Fetched {
     /// What came of asking for a body of at most so many bytes.
-    pub(super) fn from(answer: Result<ObjectBody, PortError>, limit: u64) -> Self {
+    pub(super) fn from(answer: Result<ObjectBody, PortError>, limit: MetadataLimit) -> Self {
         match answer {
             Ok(body) => Self::Body(body),
             Err(e) => match e.kind {
@@ -43,13 +46,61 @@ impl Fetched {
     }
 }
 
+/// Asks for one `_metadata`, but for none that is longer than the limit.
 pub(super) async fn fetch<R: Reading + Sync, J: Journal + Sync>(
     eyes: &Eyes<'_, R, J>,
     metadata: &ObjectLocation,
     version: Option<&VersionId>,
 ) -> Fetched {
-    let limit = eyes.mandate.max_metadata_bytes;
-    let why = match Fetched::from(eyes.reading.body(metadata, version, limit).await, limit) {
+    let limit = eyes.mandate.metadata_limit;
+    let answer = eyes.reading.body(metadata, version, limit.bytes()).await;
+    taken(eyes, metadata, version, answer).await
+}
+
+/// Asks for several files, and hands each over as it comes, so that its bytes are free again. However many there are, their bytes take no
+/// more memory at a time than one file may: those that are under way together have a part of it each, and those that need more come alone,
+/// one after the other, when these are done. Each of those costs a request more, whose answer's head alone is read.
+pub(super) async fn fetch_all<R: Reading + Sync, J: Journal + Sync>(
+    eyes: &Eyes<'_, R, J>,
+    wanted: Vec<(ObjectLocation, Option<VersionId>)>,
+    mut each: impl FnMut(ObjectLocation, Fetched),
+) {
+    let limit = eyes.mandate.metadata_limit.bytes();
+    let part = limit / CONCURRENT as u64;
+    let mut large = Vec::new();
+    let mut answers = stream::iter(wanted)
+        .map(|(location, version)| async move {
+            let answer = eyes.reading.body(&location, version.as_ref(), part).await;
+            match &answer {
+                Err(e) if matches!(e.kind, PortErrorKind::TooLarge { size } if size <= limit) => {
+                    (location, version, None)
+                }
+                _ => {
+                    let fetched = taken(eyes, &location, version.as_ref(), answer).await;
+                    (location, version, Some(fetched))
+                }
+            }
+        })
+        .buffer_unordered(CONCURRENT);
+    while let Some((location, version, fetched)) = answers.next().await {
+        match fetched {
+            Some(fetched) => each(location, fetched),
+            None => large.push((location, version)),
+        }
+    }
+    for (location, version) in large {
+        let fetched = fetch(eyes, &location, version.as_ref()).await;
+        each(location, fetched);
+    }
+}
+
+async fn taken<R: Reading + Sync, J: Journal + Sync>(
+    eyes: &Eyes<'_, R, J>,
+    metadata: &ObjectLocation,
+    version: Option<&VersionId>,
+    answer: Result<ObjectBody, PortError>,
+) -> Fetched {
+    let why = match Fetched::from(answer, eyes.mandate.metadata_limit) {
         Fetched::Unreadable(why, _) => why,
         other => return other,
     };

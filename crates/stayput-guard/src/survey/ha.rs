@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use futures_util::StreamExt;
-use futures_util::stream;
 use stayput_core::cause::Cause;
 use stayput_core::extent::Extent;
 use stayput_core::ha::{NamedByHa, is_completed_checkpoint, take};
@@ -14,8 +12,8 @@ use stayput_core::snapshot::{Contents, Facts, Kept, Snapshot, Unreadable, identi
 use stayput_core::timestamp::Timestamp;
 use stayput_core::version::VersionId;
 
-use super::fetch::{Fetched, fetch, first_written};
-use super::{CONCURRENT, Eyes, Survey};
+use super::fetch::{Fetched, fetch, fetch_all, first_written};
+use super::{Eyes, Survey};
 use crate::port::{Journal, Reading};
 
 /// What is known of the HA stores.
@@ -162,23 +160,12 @@ impl Survey {
             }
             self.ha.taken_away.push(location);
         }
-        let fetched: Vec<(ObjectLocation, Fetched)> = stream::iter(wanted)
-            .map(|(location, version)| async move {
-                let fetched = fetch(eyes, &location, version.as_ref()).await;
-                (location, fetched)
-            })
-            .buffer_unordered(CONCURRENT)
-            .collect()
-            .await;
         let mut new = Vec::new();
-        for (location, fetched) in fetched {
+        fetch_all(eyes, wanted, |location, fetched| {
             let (etag, size, said) = match fetched {
                 // Removed since it was listed, as Flink does at each checkpoint.
-                Fetched::Absent => continue,
-                Fetched::Failed(why) => {
-                    self.failed.push(why);
-                    continue;
-                }
+                Fetched::Absent => return,
+                Fetched::Failed(why) => return self.failed.push(why),
                 Fetched::Unreadable(why, _) => (String::new(), 0, Err(why)),
                 Fetched::Body(body) => {
                     let said = take(&body.bytes, &eyes.mandate.roots);
@@ -206,7 +193,8 @@ impl Survey {
                 }
             };
             objects.insert(location, HaObject { etag, size, says });
-        }
+        })
+        .await;
         self.ha.objects = objects;
         self.ha.index();
         for (object, named, written) in new {

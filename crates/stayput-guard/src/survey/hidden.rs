@@ -54,33 +54,33 @@ impl Survey {
                 })
             }
         };
-        let mut unreadable = None;
+        let mut entered = false;
         for version in history
             .data_versions()
             .take(if hidden.is_some() { TRIES } else { 1 })
         {
             let fetched = fetch(eyes, metadata, Some(&version.id)).await;
-            match fetched {
+            let usable = match &fetched {
                 Fetched::Absent => continue,
-                Fetched::Body(body) if hidden.is_some() && !parses(&body, metadata, eyes.mandate) => {
-                    // The newest version that parses to its end is the one that would come back.
-                    unreadable.get_or_insert(Fetched::Body(body));
-                }
-                Fetched::Unreadable(..) if hidden.is_some() => {
-                    unreadable.get_or_insert(fetched);
-                }
-                other => {
-                    self.enter(eyes, metadata, other, hidden);
-                    return self.know_age(metadata, &history);
-                }
+                Fetched::Body(body) => parses(body, metadata, eyes.mandate),
+                Fetched::Unreadable(..) => false,
+                Fetched::Failed(_) => true,
+            };
+            if usable || hidden.is_none() {
+                self.enter(eyes, metadata, fetched, hidden);
+                return self.know_age(metadata, &history);
+            }
+            // The newest version that parses to its end is the one that would come back. If none does, what was found first stands; it is
+            // taken in at once, so that its bytes don't lie beside those of the next.
+            if !entered {
+                self.enter(eyes, metadata, fetched, hidden.clone());
+                entered = true;
             }
         }
-        match unreadable {
-            Some(fetched) => {
-                self.enter(eyes, metadata, fetched, hidden);
-                self.know_age(metadata, &history);
-            }
-            None => self.catalogue.remove(metadata),
+        if entered {
+            self.know_age(metadata, &history);
+        } else {
+            self.catalogue.remove(metadata);
         }
     }
 

@@ -6,7 +6,8 @@ use futures_util::StreamExt;
 use futures_util::stream;
 use stayput_core::chain::NamedBy;
 use stayput_core::location::ObjectLocation;
-use stayput_core::sinks::{SinkBlob, Sinks};
+use stayput_core::metadata_limit::MetadataLimit;
+use stayput_core::sinks::Sinks;
 
 use super::fetch::Fetched;
 use super::{Eyes, Survey};
@@ -86,15 +87,17 @@ impl Survey {
             return;
         };
         let mut sinks = known.sinks.clone();
-        let fetched: Vec<(SinkBlob, Fetched)> = stream::iter(std::mem::take(&mut sinks.blobs))
+        // As many at once as together are no longer than one `_metadata` may be; each is dropped when it is read.
+        let limit = eyes.mandate.metadata_limit.at_most(BLOB_AT_MOST);
+        let fit = eyes.mandate.metadata_limit.bytes() / limit.bytes().max(1);
+        let at_once = usize::try_from(fit).unwrap_or(AT_ONCE).clamp(1, AT_ONCE);
+        let mut fetched = stream::iter(std::mem::take(&mut sinks.blobs))
             .map(|blob| async move {
-                let fetched = fetch_blob(eyes, &blob.location).await;
+                let fetched = fetch_blob(eyes, &blob.location, limit).await;
                 (blob, fetched)
             })
-            .buffer_unordered(AT_ONCE)
-            .collect()
-            .await;
-        for (blob, fetched) in fetched {
+            .buffer_unordered(at_once);
+        while let Some((blob, fetched)) = fetched.next().await {
             match fetched {
                 // It is missing: then the snapshot has lost state, which is told elsewhere; what it named isn't known.
                 Fetched::Absent => sinks.unknown.push(format!("{} is gone", blob.location)),
@@ -122,18 +125,19 @@ impl Survey {
 async fn fetch_blob<R: Reading + Sync, J: Journal + Sync>(
     eyes: &Eyes<'_, R, J>,
     location: &ObjectLocation,
+    limit: MetadataLimit,
 ) -> Fetched {
-    let version = match eyes.reading.body(location, None, BLOB_AT_MOST).await {
+    let version = match eyes.reading.body(location, None, limit.bytes()).await {
         Err(e) if e.kind == PortErrorKind::NotFound => match eyes.history(location).await {
             Ok(history) => history.data_versions().next().map(|v| v.id.clone()),
             Err(e) => return Fetched::Failed(e.to_string()),
         },
-        other => return Fetched::from(other, BLOB_AT_MOST),
+        other => return Fetched::from(other, limit),
     };
     match version {
         Some(version) => Fetched::from(
-            eyes.reading.body(location, Some(&version), BLOB_AT_MOST).await,
-            BLOB_AT_MOST,
+            eyes.reading.body(location, Some(&version), limit.bytes()).await,
+            limit,
         ),
         None => Fetched::Absent,
     }

@@ -10,6 +10,7 @@ use s3_model::{Content, Model, ModelBucket, Object};
 use stayput_core::cause::Principals;
 use stayput_core::location::{Location, ObjectLocation};
 use stayput_core::metadata::take;
+use stayput_core::metadata_limit::MetadataLimit;
 use stayput_core::root::{Root, RootKind, Roots};
 use stayput_core::timestamp::Timestamp;
 use stayput_core::verdict::{Outcome, Policy};
@@ -221,7 +222,7 @@ async fn play(cases: &[&Case]) -> (usize, Vec<String>) {
                 dormant_after: Duration::from_secs(90 * 86_400),
             },
             catalogue_max_age: Duration::from_secs(300),
-            max_metadata_bytes: 1 << 24,
+            metadata_limit: MetadataLimit::of_settings(1 << 24),
             protect_since: None,
             objects_per_day: 10_000,
             bytes_per_day: 1 << 40,

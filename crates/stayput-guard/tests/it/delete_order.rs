@@ -8,6 +8,7 @@ use s3_documents::bucket::Versioning;
 use s3_documents::notification::parse_body;
 use s3_model::{Content, Model, ModelBucket, Object};
 use stayput_core::cause::Principals;
+use stayput_core::metadata_limit::MetadataLimit;
 use stayput_core::report::finding::FindingCode;
 use stayput_core::root::{Root, RootKind, Roots};
 use stayput_core::timestamp::Timestamp;
@@ -169,7 +170,7 @@ fn mandate(flink: bool) -> Mandate {
             dormant_after: Duration::from_secs(90 * 86_400),
         },
         catalogue_max_age: Duration::from_secs(300),
-        max_metadata_bytes: 1 << 20,
+        metadata_limit: MetadataLimit::of_settings(1 << 20),
         protect_since: None,
         objects_per_day: 1_000,
         bytes_per_day: 1 << 30,

@@ -11,7 +11,8 @@ use s3_model::{Content, Model, ModelBucket, ModelJournal, Object};
 use serde_json::{Value, json};
 use stayput_core::cause::Principals;
 use stayput_core::location::ObjectLocation;
-use stayput_core::metadata::take;
+use stayput_core::metadata::references;
+use stayput_core::metadata_limit::MetadataLimit;
 use stayput_core::root::{Root, RootKind, Roots};
 use stayput_core::timestamp::Timestamp;
 use stayput_core::verdict::{Outcome, Policy};
@@ -113,7 +114,7 @@ pub(crate) fn mandate() -> Mandate {
             dormant_after: 90 * DAY,
         },
         catalogue_max_age: SETTLE,
-        max_metadata_bytes: 1 << 24,
+        metadata_limit: MetadataLimit::of_settings(1 << 24),
         protect_since: None,
         objects_per_day: 10_000,
         bytes_per_day: 1 << 40,
@@ -176,8 +177,11 @@ impl Lab {
     /// What this checkpoint names, as keys.
     pub(crate) fn named_by(&self, id: u64) -> BTreeSet<String> {
         let location = self.bucket.at(&metadata_key(id));
-        let taken = take(&real_metadata(id), &location, &self.mandate.roots).expect("a real snapshot");
-        taken.references.iter().map(|(l, _)| l.key().to_owned()).collect()
+        let mut keys = BTreeSet::new();
+        references(&real_metadata(id), &location, &mut |object, _| {
+            keys.insert(object.key().to_owned());
+        });
+        keys
     }
 
     /// The files in `shared/` that chk-8 names.

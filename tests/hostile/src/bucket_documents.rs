@@ -1,0 +1,53 @@
+//! What must hold of any bytes that are read as one of a bucket's documents: lifecycle rules, listings, versioning.
+
+use s3_documents::{DocumentError, bucket, lifecycle, listing};
+
+use crate::events::LONGEST_ERROR;
+use crate::memory::bounded;
+
+/// Reads bytes as each of the documents. Gives whether they are lifecycle rules.
+///
+/// # Panics
+/// Something doesn't hold.
+pub fn check(bytes: &[u8]) -> bool {
+    let most = 64 * bytes.len() + 256 * 1024;
+    let rules = bounded("lifecycle", most, || lifecycle::parse(bytes));
+    if let Ok(configuration) = &rules {
+        for rule in &configuration.rules {
+            assert!(rule.abort_incomplete_upload_days != Some(0));
+            let _ = (rule.name().len(), format!("{rule:?}").len());
+        }
+    }
+    let versions = bounded("versions", most, || listing::parse_versions(bytes));
+    if let Ok(versions) = &versions {
+        let rows = versions.rows();
+        assert!(
+            rows.windows(2).all(|pair| pair[0].key() <= pair[1].key()),
+            "rows lie in the order of keys"
+        );
+    }
+    let objects = bounded("objects", most, || listing::parse_objects(bytes));
+    let versioning = bounded("versioning", most, || bucket::parse_versioning(bytes));
+    let configuration = bounded("configuration", most, || bucket::parse_configuration(bytes));
+    let whole = rules.is_ok();
+    let errors = [
+        rules.err(),
+        versions.err(),
+        objects.err(),
+        versioning.err(),
+        configuration.err(),
+    ];
+    errors.iter().flatten().for_each(check_error);
+    whole
+}
+
+/// An error is one short line, whatever the document says.
+fn check_error(error: &DocumentError) {
+    let text = error.to_string();
+    assert!(
+        !text.is_empty() && text.len() < LONGEST_ERROR,
+        "an error of {} bytes",
+        text.len()
+    );
+    assert!(!text.chars().any(char::is_control), "{text:?}");
+}
