@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::path::Path;
 
 use stayput_core::location::ObjectLocation;
-use stayput_core::metadata::take;
+use stayput_core::metadata::{references, take};
 use stayput_core::reference_index::ReferenceIndex;
 use stayput_core::root::Roots;
 
@@ -19,16 +19,12 @@ use crate::series::{RUNS, Series};
 const BATCH: usize = 100;
 const JOB: &str = "00000000000000000000000000000001";
 
+/// As the guard does it.
 fn build(bytes: &[u8], metadata: &ObjectLocation) -> Result<ReferenceIndex, String> {
-    let taken = take(bytes, metadata, &Roots::default()).map_err(|e| format!("{:?}", e.why))?;
+    take(bytes, metadata, &Roots::default()).map_err(|e| format!("{:?}", e.why))?;
     let mut index = ReferenceIndex::new();
     index
-        .add(
-            taken
-                .references
-                .iter()
-                .map(|(location, extent)| (location, *extent)),
-        )
+        .add_by(|name| references(bytes, metadata, &mut |location, extent| name(&location, extent)))
         .map_err(|e| e.to_string())?;
     Ok(index)
 }
@@ -75,14 +71,9 @@ pub(crate) fn measure(flink: &Flink, work: &Path) -> Result<Part, String> {
         index = fresh?;
         built.push(took);
     }
-    let taken = take(&bytes, &metadata, &Roots::default()).map_err(|e| format!("{:?}", e.why))?;
-    let keys = shuffled(
-        taken
-            .references
-            .into_iter()
-            .map(|(location, _)| location)
-            .collect(),
-    );
+    let mut keys = Vec::new();
+    references(&bytes, &metadata, &mut |location, _| keys.push(location));
+    let keys = shuffled(keys);
     let found = look_up(&index, &keys, true)?;
     let others = |key: &ObjectLocation| ObjectLocation::new(key.bucket(), format!("{}x", key.key()));
     let absent: Vec<_> = keys.iter().take(100_000).map(others).collect();

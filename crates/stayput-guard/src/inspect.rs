@@ -133,7 +133,7 @@ pub(crate) async fn held_against<R: Reading + Sync, J: Journal + Sync>(
     if changed {
         survey.look_up(eyes, metadata).await;
     }
-    survey.know_age(metadata, &history);
+    survey.know_age(metadata, history);
     let Some(id) = survey.catalogue.at(metadata) else {
         return Ok(None);
     };

@@ -80,7 +80,7 @@ fn names(bytes: &[u8], metadata: &str) -> Vec<String> {
     let location = stayput_core::location::ObjectLocation::new(BUCKET, metadata);
     let mut keys = Vec::new();
     references(bytes, &location, &mut |object, _| {
-        keys.push(object.key().to_owned())
+        keys.push(object.key().to_owned());
     });
     assert!(!keys.is_empty(), "a real snapshot");
     keys
