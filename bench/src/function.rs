@@ -245,6 +245,7 @@ pub(crate) fn start() -> Result<Part, String> {
     bucket(deployed.recorder.url());
     let (mut init, mut first, mut cpu_time) = (Series::default(), Series::default(), Series::default());
     for round in 0..RUNS {
+        deployed.recorder.take();
         let mut function = deployed.start();
         let payload = payloads(std::iter::once(message(&object(1, round, 1), round))).concat();
         let began = Instant::now();
