@@ -44,7 +44,10 @@ fn document(bytes: &[u8]) -> Option<Value> {
     let snapshot = index.view(bytes).expect("the same bytes");
     let mut document = oracle::document(snapshot, "s3://b/chk-7");
     let mut said = Vec::new();
-    for subtask in snapshot.operators().flat_map(|operator| operator.subtasks()) {
+    for subtask in snapshot
+        .operators()
+        .flat_map(flink_checkpoint::Operator::subtasks)
+    {
         let states = [subtask.managed_keyed(), subtask.raw_keyed()];
         states
             .into_iter()
@@ -158,7 +161,7 @@ fn a_field_that_was_replaced_is_refused_or_read_as_it_is_now() {
             let places = |bytes: &[u8]| {
                 let mut all = Vec::new();
                 let told = fields(bytes, &Limits::default(), &mut |field, span| {
-                    all.push((field, span.start))
+                    all.push((field, span.start));
                 });
                 told.map(|_| all).expect("it was read")
             };
