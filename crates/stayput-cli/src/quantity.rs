@@ -59,14 +59,16 @@ impl Table {
         let widths: Vec<usize> = (0..columns).map(width).collect();
         for row in &self.rows {
             let mut line = " ".repeat(indent);
-            for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
+            for (column, (cell, width)) in row.iter().zip(widths.iter().copied()).enumerate() {
                 if column > 0 {
                     line.push_str("  ");
                 }
+                // By hand: `format!` takes no width above 65,535, and names can be longer.
+                let padding = " ".repeat(width.saturating_sub(cell.chars().count()));
                 if self.right.contains(&column) {
-                    line.push_str(&format!("{cell:>width$}"));
+                    line.extend([padding.as_str(), cell]);
                 } else {
-                    line.push_str(&format!("{cell:<width$}"));
+                    line.extend([cell, padding.as_str()]);
                 }
             }
             writeln!(out, "{}", line.trim_end())?;
