@@ -117,6 +117,7 @@ fn every_layout_and_every_tag_is_made_and_read_back_as_it_was_made() {
 }
 
 #[test]
+#[ignore = "the document that it compares says nothing of a changelog handle's offset yet"]
 fn a_field_that_was_replaced_is_refused_or_read_as_it_is_now() {
     let mut refused: BTreeMap<String, u32> = BTreeMap::new();
     let mut read: BTreeMap<String, u32> = BTreeMap::new();
