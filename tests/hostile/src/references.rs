@@ -52,7 +52,9 @@ pub fn check(bytes: &[u8]) -> bool {
             assert!(damage.offset <= bytes.len() as u64);
         }
         // It is whole, but a path in it is no location.
-        (Err(_), Reading::Whole(summary)) => assert!(summary.objects.unnameable > 0),
+        (Err(_), Reading::Whole(summary)) => {
+            assert!(summary.objects.unnameable + summary.objects.unnameable_directories > 0);
+        }
         (Ok(_), _) | (Err(_), Reading::Refused { .. }) => {
             panic!("the summary doesn't agree with the catalogue")
         }

@@ -151,15 +151,17 @@ fn objects(objects: &Objects, guessed: bool, out: &mut dyn Write) -> io::Result<
         ]);
     }
     places.write(out, 16)?;
-    if objects.unnameable > 0 {
-        line(
-            out,
-            "",
-            format_args!(
-                "{} with a path that is no location of an object",
-                Count(objects.unnameable, "object", "objects")
-            ),
-        )?;
+    for unnameable in [
+        Count(objects.unnameable, "object", "objects"),
+        Count(objects.unnameable_directories, "directory", "directories"),
+    ] {
+        if unnameable.0 > 0 {
+            line(
+                out,
+                "",
+                format_args!("{unnameable} with a path that is no location"),
+            )?;
+        }
     }
     if objects.none_at_home && guessed {
         line(

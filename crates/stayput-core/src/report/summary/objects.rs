@@ -123,6 +123,8 @@ pub struct Objects {
     pub named_directories: Vec<NamedDirectory>,
     /// How many there are.
     pub named_directory_count: u64,
+    /// Of these directories, those with a path that can't be any location.
+    pub unnameable_directories: u64,
     /// Paths that can't be the location of any object, such as those with lone surrogates. They count in the total only.
     pub unnameable: u64,
     /// Files are named by absolute paths, and none of them lies in the snapshot's own job directory: it was copied from elsewhere, or the
@@ -306,6 +308,7 @@ impl<'a> Collector<'a> {
             .collect();
         named.sort_unstable();
         let named_directory_count = named.len() as u64;
+        let unnameable_directories = directories.iter().filter(|path| !is_location(path)).count() as u64;
         named.truncate(LISTED);
         Objects {
             total,
@@ -318,10 +321,17 @@ impl<'a> Collector<'a> {
             directories_left_out,
             named_directories: named,
             named_directory_count,
+            unnameable_directories,
             unnameable: unnameable.objects,
             none_at_home: home.is_some() && handles.absolute > 0 && !absolute_own,
         }
     }
+}
+
+fn is_location(path: &[u8]) -> bool {
+    flink_checkpoint::JavaStr::from_bytes(path)
+        .as_str()
+        .is_some_and(|path| Location::parse_flink_path(&path).is_ok())
 }
 
 /// Directories by how they are written, and the places that they are: two spellings can be one place.

@@ -126,3 +126,22 @@ fn what_can_be_no_name_of_an_object_counts_in_the_total_only() {
     assert_eq!((objects.total.objects, objects.unnameable), (3, 2));
     assert_eq!(places(&objects), [(Whose::Unknown, Part::Elsewhere, 1)]);
 }
+
+#[test]
+fn directories_that_can_be_no_location_are_counted_as_such() {
+    let directory = |path: &'static [u8]| (Target::Directory(JavaStr::from_bytes(path)), Extent::Unknown);
+    let objects = collected(
+        None,
+        &[
+            directory(b"s3://b/cp/taskowned"),
+            directory(b"s3://b/cp/\xED\xA0\xBE"),
+            directory(b"s3:///no-bucket"),
+            directory(b"s3:///no-bucket"),
+        ],
+    );
+    assert_eq!(
+        (objects.named_directory_count, objects.unnameable_directories),
+        (3, 2)
+    );
+    assert_eq!((objects.total.objects, objects.unnameable), (0, 0));
+}
