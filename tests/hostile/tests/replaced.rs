@@ -117,7 +117,6 @@ fn every_layout_and_every_tag_is_made_and_read_back_as_it_was_made() {
 }
 
 #[test]
-#[ignore = "the document that it compares says nothing of a changelog handle's offset yet"]
 fn a_field_that_was_replaced_is_refused_or_read_as_it_is_now() {
     let mut refused: BTreeMap<String, u32> = BTreeMap::new();
     let mut read: BTreeMap<String, u32> = BTreeMap::new();
@@ -128,7 +127,8 @@ fn a_field_that_was_replaced_is_refused_or_read_as_it_is_now() {
         let made = file(&mut random, form);
         let before = document(&made.bytes).expect("a valid file");
         for _ in 0..24 {
-            let token = random.of_these(&made.tokens).clone();
+            let number = random.below(made.tokens.len());
+            let token = made.tokens[number].clone();
             let old = &made.bytes[token.at.clone()];
             let new = other_value(token.kind, old, &mut random);
             let Some(field) = token.field.filter(|_| new != old && new.len() < 300) else {
@@ -145,7 +145,13 @@ fn a_field_that_was_replaced_is_refused_or_read_as_it_is_now() {
                 .then(|| std::str::from_utf8(&new[2..]).ok())
                 .flatten();
             let is_shown = before != after;
-            if !is_shown && !NOT_SHOWN.contains(&field) {
+            // What a handle that is null lies at is said of nothing.
+            let of_nothing = matches!(field, Field::LocalPath | Field::ChangelogOffset)
+                && made
+                    .tokens
+                    .get(number + 1)
+                    .is_some_and(|next| made.bytes[next.at.start] == 0);
+            if !is_shown && !of_nothing && !NOT_SHOWN.contains(&field) {
                 unseen.insert(format!("{field:?} {old:?} -> {new:?}"));
             }
             if matches!(field, Field::Path | Field::StateHandleId | Field::StateName)
