@@ -8,6 +8,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 use crate::target::Target;
 
 fn here() -> &'static Path {
@@ -91,16 +93,15 @@ pub fn seeds(target: Target) -> io::Result<Vec<(String, Vec<u8>)>> {
                 "events" => {
                     name.ends_with(".json") && path.components().any(|part| part.as_os_str() == "events")
                 }
-                _ => {
-                    name == "bucket.json"
-                        || name == "bucket-config.json"
-                        || path
-                            .parent()
-                            .is_some_and(|folder| folder.ends_with("corpus/lifecycle"))
-                }
+                _ => name == "bucket.json" || name == "bucket-config.json" || name == "cases.json",
             };
             if wanted {
                 let bytes = fs::read(&path).map_err(|e| named(&path, e))?;
+                if name == "cases.json" {
+                    let rules = lifecycle_documents(&bytes).map_err(|e| named(&path, io::Error::other(e)))?;
+                    seeds.extend(rules.into_iter().map(|rules| (name.to_string(), rules)));
+                    continue;
+                }
                 if let Some(input) = input(target, &bytes) {
                     let name = path.strip_prefix(here()).unwrap_or(&path).display().to_string();
                     seeds.push((name, input));
@@ -111,6 +112,41 @@ pub fn seeds(target: Target) -> io::Result<Vec<(String, Vec<u8>)>> {
     seeds.sort_by(|a, b| a.1.cmp(&b.1).then_with(|| a.0.cmp(&b.0)));
     seeds.dedup_by(|a, b| a.1 == b.1);
     Ok(seeds)
+}
+
+/// The rules of the table of lifecycle cases, each as JSON and as XML.
+fn lifecycle_documents(table: &[u8]) -> serde_json::Result<Vec<Vec<u8>>> {
+    let table: Value = serde_json::from_slice(table)?;
+    let cases = table["cases"].as_array().into_iter().flatten();
+    let documents = cases.flat_map(|case| {
+        let configuration = &case["configuration"];
+        // What else is beside the rules is a header, not in the XML.
+        let rules = xml("Rules", &configuration["Rules"]);
+        [
+            configuration.to_string(),
+            format!("<LifecycleConfiguration>{rules}</LifecycleConfiguration>"),
+        ]
+    });
+    Ok(documents.map(String::into_bytes).collect())
+}
+
+/// As the AWS command line's JSON for S3 stands in XML: of a list's items each is an element, named in the singular.
+fn xml(name: &str, value: &Value) -> String {
+    match value {
+        Value::Array(items) => items
+            .iter()
+            .map(|item| xml(name.strip_suffix('s').unwrap_or(name), item))
+            .collect(),
+        Value::Object(fields) => {
+            let inner: String = fields.iter().map(|(name, value)| xml(name, value)).collect();
+            format!("<{name}>{inner}</{name}>")
+        }
+        Value::String(text) => format!(
+            "<{name}>{}</{name}>",
+            text.replace('&', "&amp;").replace('<', "&lt;")
+        ),
+        other => format!("<{name}>{other}</{name}>"),
+    }
 }
 
 /// The part of a file that the target reads.
