@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::path::Path;
 
 use stayput_core::location::ObjectLocation;
-use stayput_core::metadata::{references, take};
+use stayput_core::metadata::{enter, references};
 use stayput_core::reference_index::ReferenceIndex;
 use stayput_core::root::Roots;
 
@@ -21,11 +21,8 @@ const JOB: &str = "00000000000000000000000000000001";
 
 /// As the guard does it.
 fn build(bytes: &[u8], metadata: &ObjectLocation) -> Result<ReferenceIndex, String> {
-    take(bytes, metadata, &Roots::default()).map_err(|e| format!("{:?}", e.why))?;
     let mut index = ReferenceIndex::new();
-    index
-        .add_by(|name| references(bytes, metadata, &mut |location, extent| name(&location, extent)))
-        .map_err(|e| e.to_string())?;
+    enter(bytes, metadata, &Roots::default(), [], &mut index).map_err(|e| format!("{e:?}"))?;
     Ok(index)
 }
 

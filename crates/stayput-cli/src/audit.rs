@@ -13,7 +13,7 @@ use stayput_core::catalogue::Catalogue;
 use stayput_core::forecast::{Forecast, Forecaster, Listed};
 use stayput_core::layout::METADATA_FILE;
 use stayput_core::location::{Location, ObjectLocation};
-use stayput_core::metadata;
+use stayput_core::metadata::{self, NotEntered};
 use stayput_core::report::finding::Finding;
 use stayput_core::root::Roots;
 use stayput_core::snapshot::{Contents, Facts, Snapshot, identity_of};
@@ -287,13 +287,14 @@ fn snapshot(input: &Input, catalogue: &mut Catalogue) -> Result<InCatalogue, Ref
                 )
             })?,
     };
-    let taken = metadata::take(&input.bytes, &at, &Roots::default())
-        .map_err(|e| (Exit::CantTell, format!("{}: {}.", input.name, e.why)))?;
-    let references = catalogue
-        .enter_references_by(|name| {
-            metadata::references(&input.bytes, &at, &mut |object, extent| name(&object, extent));
-        })
-        .map_err(|e| (Exit::CantTell, format!("{}: {e}.", input.name)))?;
+    let (taken, references) = metadata::enter(&input.bytes, &at, &Roots::default(), [], &mut catalogue.index)
+        .map_err(|not| {
+            let why = match not {
+                NotEntered::NotTaken(not) => not.why.to_string(),
+                NotEntered::Full(full) => full.to_string(),
+            };
+            (Exit::CantTell, format!("{}: {why}.", input.name))
+        })?;
     let (kind, job) = identity_of(&at);
     catalogue.insert(Snapshot {
         metadata: at.clone(),

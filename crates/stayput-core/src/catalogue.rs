@@ -145,17 +145,6 @@ impl Catalogue {
         Ok(())
     }
 
-    /// As [`Self::enter_references`], told object by object.
-    ///
-    /// # Errors
-    /// [`IndexFull`]: nothing was entered.
-    pub fn enter_references_by(
-        &mut self,
-        tell: impl FnOnce(&mut dyn FnMut(&ObjectLocation, Extent)),
-    ) -> Result<SnapshotNo, IndexFull> {
-        self.index.add_by(tell)
-    }
-
     /// Forgets the snapshot with this `_metadata` key.
     pub fn remove(&mut self, metadata: &ObjectLocation) {
         let Some(id) = self.by_metadata.remove(metadata) else {

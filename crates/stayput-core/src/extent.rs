@@ -1,7 +1,7 @@
 //! How long an object must be for the handles that name it.
 
 /// The length that handles ask of an object, in bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Extent {
     /// Exactly so long: files and relative files (tags 2 and 6).
     Exact(u64),

@@ -6,6 +6,7 @@ use flink_checkpoint::{Complete, ErrorKind, Limits, Reference, Target};
 
 use crate::extent::Extent;
 use crate::location::{Location, ObjectLocation};
+use crate::reference_index::{IndexFull, ReferenceIndex, SnapshotNo, Split};
 use crate::root::Roots;
 use crate::shown::Quoted;
 use crate::snapshot::Unreadable;
@@ -34,25 +35,74 @@ pub struct NotTaken {
     pub names_at_least: Vec<ObjectLocation>,
 }
 
+/// Why a `_metadata` didn't get into the index.
+#[derive(Clone, Debug)]
+pub enum NotEntered {
+    /// It can't be read.
+    NotTaken(NotTaken),
+    /// There is no room.
+    Full(IndexFull),
+}
+
 /// Reads the bytes of the `_metadata` at `metadata`. Relative handles resolve against where it lies now.
 ///
 /// # Errors
 /// It can't be read to its end, or a path in it is no location of an object.
 pub fn take(bytes: &[u8], metadata: &ObjectLocation, roots: &Roots) -> Result<Taken, NotTaken> {
+    read(bytes, metadata, roots, &mut |_, _| {})
+}
+
+/// Reads it as [`take`] does, and enters what it names into an index, and what others know that it names besides.
+///
+/// # Errors
+/// It isn't in the index then.
+pub fn enter<'m>(
+    bytes: &[u8],
+    metadata: &ObjectLocation,
+    roots: &Roots,
+    more: impl IntoIterator<Item = (&'m ObjectLocation, Extent)>,
+    index: &mut ReferenceIndex,
+) -> Result<(Taken, SnapshotNo), NotEntered> {
+    let mut entering = index.enter(bytes.len() / BYTES_PER_REFERENCE);
+    let taken = read(bytes, metadata, roots, &mut |at, extent| {
+        entering.name_split(at, extent);
+    })
+    .map_err(NotEntered::NotTaken)?;
+    for (object, extent) in more {
+        entering.name(object, extent);
+    }
+    let number = entering.finish().map_err(NotEntered::Full)?;
+    Ok((taken, number))
+}
+
+/// A reference of an incremental checkpoint takes about so many bytes: its handle's two names and its path.
+const BYTES_PER_REFERENCE: usize = 128;
+
+fn read(
+    bytes: &[u8],
+    metadata: &ObjectLocation,
+    roots: &Roots,
+    named: &mut impl FnMut(Split<'_>, Extent),
+) -> Result<Taken, NotTaken> {
     let mut directories = Vec::new();
     let mut elsewhere = 0;
     let mut nameless = None;
-    let result = flink_checkpoint::facts(bytes, &Limits::default(), &mut |reference| match place(
-        &reference.target,
-        metadata,
-    ) {
-        Some(Location::S3(object)) if matches!(reference.target, Target::Directory(_)) => {
-            directories.push(object);
-        }
-        Some(Location::S3(_)) => {}
-        Some(Location::Foreign(_)) => elsewhere += 1,
-        None => {
-            nameless.get_or_insert_with(|| reference.target.path().to_string());
+    let mut paths = Paths::of(metadata);
+    let result = flink_checkpoint::facts(bytes, &Limits::default(), &mut |reference| {
+        let resolved = match reference.target {
+            Target::Directory(_) => match place(&reference.target, metadata) {
+                Some(Location::S3(directory)) => return directories.push(directory),
+                Some(Location::Foreign(_)) => Resolved::Elsewhere,
+                None => Resolved::Nowhere,
+            },
+            _ => paths.resolve(&reference.target),
+        };
+        match resolved {
+            Resolved::Object(at) => named(at, extent(reference.extent)),
+            Resolved::Elsewhere => elsewhere += 1,
+            Resolved::Nowhere => {
+                nameless.get_or_insert_with(|| reference.target.path().to_string());
+            }
         }
     });
     let facts = result.map_err(|damaged| {
@@ -92,6 +142,86 @@ pub fn take(bytes: &[u8], metadata: &ObjectLocation, roots: &Roots) -> Result<Ta
         directories: directories.iter().map(|d| without_entropy(d, roots)).collect(),
         elsewhere,
     })
+}
+
+/// The paths of one `_metadata`. Those of one directory mostly follow each other, so that only the first of them is parsed.
+struct Paths<'m> {
+    metadata: &'m ObjectLocation,
+    last: Directory,
+    /// The object that was parsed last, if it isn't simply a file of `last`.
+    odd: Option<ObjectLocation>,
+}
+
+/// A directory as it was written, and what it means.
+#[derive(Default)]
+struct Directory {
+    relative: bool,
+    /// With its slash; empty: none yet.
+    written: Vec<u8>,
+    /// `None`: it lies on another file system.
+    means: Option<ObjectLocation>,
+}
+
+enum Resolved<'p> {
+    Object(Split<'p>),
+    Elsewhere,
+    Nowhere,
+}
+
+impl<'m> Paths<'m> {
+    fn of(metadata: &'m ObjectLocation) -> Self {
+        Self {
+            metadata,
+            last: Directory::default(),
+            odd: None,
+        }
+    }
+
+    fn resolve<'p>(&'p mut self, target: &Target<'p>) -> Resolved<'p> {
+        let relative = matches!(target, Target::Exclusive(_));
+        let path = target.path().as_bytes();
+        let slash = path.iter().rposition(|&byte| byte == b'/');
+        let (written, file) = path.split_at(slash.map_or(0, |at| at + 1));
+        // Of a name in ASCII nothing but its own characters is meant, so one is as good as another. Without a directory it could
+        // be taken for a scheme.
+        let simple = std::str::from_utf8(file)
+            .ok()
+            .filter(|file| !file.is_empty() && file.is_ascii() && !written.is_empty());
+        let Some(file) = simple else {
+            return self.odd(target);
+        };
+        if self.last.written != written || self.last.relative != relative {
+            let means = match place(target, self.metadata) {
+                None => return Resolved::Nowhere,
+                Some(Location::Foreign(_)) => None,
+                Some(Location::S3(object)) if object.file_name() == file => {
+                    Some(ObjectLocation::new(object.bucket(), object.directory()))
+                }
+                Some(Location::S3(_)) => return self.odd(target),
+            };
+            self.last = Directory {
+                relative,
+                written: written.to_vec(),
+                means,
+            };
+        }
+        match &self.last.means {
+            Some(directory) => Resolved::Object(Split {
+                bucket: directory.bucket(),
+                directory: directory.key(),
+                file,
+            }),
+            None => Resolved::Elsewhere,
+        }
+    }
+
+    fn odd(&mut self, target: &Target<'_>) -> Resolved<'_> {
+        match place(target, self.metadata) {
+            None => Resolved::Nowhere,
+            Some(Location::Foreign(_)) => Resolved::Elsewhere,
+            Some(Location::S3(object)) => Resolved::Object(Split::of(self.odd.insert(object))),
+        }
+    }
 }
 
 /// Tells `f` every object on S3 that a handle of the `_metadata` at `metadata` names, as often as it is named, with the length that the

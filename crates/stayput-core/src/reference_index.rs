@@ -4,9 +4,9 @@
 //! compressed bitmap of object numbers: checkpoints of one job share most of them.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 
-use hashbrown::HashTable;
+use hashbrown::{DefaultHashBuilder, HashTable};
 use roaring::RoaringBitmap;
 
 use crate::extent::Extent;
@@ -43,7 +43,7 @@ pub struct ReferenceIndex {
     objects: Chunked,
     /// Object numbers by the hash of the file name alone, so that a name is found in whatever directory it lies.
     by_name: HashTable<u32>,
-    hasher: RandomState,
+    hasher: DefaultHashBuilder,
     other_names: Vec<Box<str>>,
     /// Extents beyond the first, where handles disagree about one object.
     more_extents: HashMap<u32, Vec<Extent>>,
@@ -80,7 +80,7 @@ impl<'a> Name<'a> {
         uuid_bytes(file).map_or(Self::Other(file), Self::Uuid)
     }
 
-    fn hash(self, hasher: &RandomState) -> u64 {
+    fn hash(self, hasher: &DefaultHashBuilder) -> u64 {
         match self {
             Self::Uuid(bytes) => hasher.hash_one(u128::from_ne_bytes(bytes)),
             Self::Other(file) => hasher.hash_one(file),
@@ -135,7 +135,7 @@ impl Chunked {
 struct Directories {
     texts: Vec<(Box<str>, Box<str>)>,
     numbers: HashTable<u32>,
-    hasher: RandomState,
+    hasher: DefaultHashBuilder,
     last: Option<u32>,
 }
 
@@ -201,37 +201,24 @@ impl ReferenceIndex {
         references: impl IntoIterator<Item = (&'r ObjectLocation, Extent)>,
     ) -> Result<SnapshotNo, IndexFull> {
         let references = references.into_iter();
-        if self.objects.len == 0 {
-            // Most names of a job's first snapshot are new, those of its next ones aren't.
-            self.by_name.reserve(references.size_hint().0, |_| 0);
+        let mut entering = self.enter(references.size_hint().0);
+        for (location, extent) in references {
+            entering.name(location, extent);
         }
-        self.add_by(|name| references.for_each(|(location, extent)| name(location, extent)))
+        entering.finish()
     }
 
-    /// As [`Self::add`], told object by object, so that nobody must hold all of them at once.
-    ///
-    /// # Errors
-    /// [`IndexFull`]: nothing was added.
-    pub fn add_by(
-        &mut self,
-        tell: impl FnOnce(&mut dyn FnMut(&ObjectLocation, Extent)),
-    ) -> Result<SnapshotNo, IndexFull> {
-        let mut named = RoaringBitmap::new();
-        let mut full = None;
-        tell(&mut |location, extent| match self.intern(location, extent) {
-            Ok(number) => {
-                named.insert(number);
-            }
-            Err(e) => full = Some(e),
-        });
-        if let Some(full) = full {
-            return Err(full);
+    /// Begins to add a snapshot that names about so many objects, so that nobody must hold all of them at once.
+    pub(crate) fn enter(&mut self, about: usize) -> Entering<'_> {
+        if self.objects.len == 0 {
+            // Most names of a job's first snapshot are new, those of its next ones aren't.
+            self.by_name.reserve(about, |_| 0);
         }
-        named.optimize();
-        let number = SnapshotNo(self.next_snapshot);
-        self.next_snapshot = self.next_snapshot.checked_add(1).ok_or(IndexFull)?;
-        self.snapshots.insert(number, named);
-        Ok(number)
+        Entering {
+            index: self,
+            named: Vec::new(),
+            full: false,
+        }
     }
 
     /// Adds what a snapshot names besides, as another source says.
@@ -241,7 +228,7 @@ impl ReferenceIndex {
         references: impl IntoIterator<Item = (&'r ObjectLocation, Extent)>,
     ) -> Result<(), IndexFull> {
         for (location, extent) in references {
-            let object = self.intern(location, extent)?;
+            let object = self.intern(Split::of(location), extent)?;
             if let Some(named) = self.snapshots.get_mut(&snapshot) {
                 named.insert(object);
             }
@@ -274,7 +261,7 @@ impl ReferenceIndex {
             for object in named {
                 let location = self.location(ObjectNo(object));
                 for extent in self.extents(ObjectNo(object)) {
-                    moved.insert(fresh.intern(&location, extent)?);
+                    moved.insert(fresh.intern(Split::of(&location), extent)?);
                 }
             }
             moved.optimize();
@@ -291,9 +278,11 @@ impl ReferenceIndex {
 
     /// The object at a location, if any snapshot ever named it.
     pub fn find(&self, location: &ObjectLocation) -> Option<ObjectNo> {
-        let (directory, file) = split(location.key());
-        let directory = self.directories.find(location.bucket(), directory)?;
-        self.lookup(directory, Name::of(file)).map(ObjectNo)
+        let at = Split::of(location);
+        let directory = self.directories.find(at.bucket, at.directory)?;
+        let name = Name::of(at.file);
+        self.lookup(directory, name, name.hash(&self.hasher))
+            .map(ObjectNo)
     }
 
     /// All objects with this file name, in whatever directory.
@@ -378,21 +367,23 @@ impl ReferenceIndex {
             .collect()
     }
 
-    fn lookup(&self, directory: u32, name: Name<'_>) -> Option<u32> {
+    fn lookup(&self, directory: u32, name: Name<'_>, hash: u64) -> Option<u32> {
         self.by_name
-            .find(name.hash(&self.hasher), |n| {
+            .find(hash, |n| {
                 let stored = self.objects.get(*n);
                 stored.directory & !OTHER_NAME == directory && name_of(stored, &self.other_names) == name
             })
             .copied()
     }
 
-    fn intern(&mut self, location: &ObjectLocation, extent: Extent) -> Result<u32, IndexFull> {
-        let (directory, file) = split(location.key());
-        let directory = self.directories.intern(location.bucket(), directory)?;
-        let name = Name::of(file);
-        if let Some(number) = self.lookup(directory, name) {
-            if unpack(self.objects.get(number).extent) != extent {
+    fn intern(&mut self, at: Split<'_>, extent: Extent) -> Result<u32, IndexFull> {
+        let directory = self.directories.intern(at.bucket, at.directory)?;
+        let name = Name::of(at.file);
+        let hash = name.hash(&self.hasher);
+        if let Some(number) = self.lookup(directory, name, hash) {
+            let packed = pack(extent);
+            if self.objects.get(number).extent != packed {
+                let extent = unpack(packed);
                 let more = self.more_extents.entry(number).or_default();
                 if !more.contains(&extent) {
                     more.push(extent);
@@ -425,7 +416,7 @@ impl ReferenceIndex {
             hasher,
             ..
         } = self;
-        by_name.insert_unique(name.hash(hasher), number, |n| {
+        by_name.insert_unique(hash, number, |n| {
             name_of(objects.get(*n), other_names).hash(hasher)
         });
         Ok(number)
@@ -443,8 +434,72 @@ fn unpack([high, low]: [u32; 2]) -> Extent {
     Extent::unpacked(u64::from(high) << 32 | u64::from(low))
 }
 
-fn split(key: &str) -> (&str, &str) {
-    key.split_at(key.rfind('/').map_or(0, |at| at + 1))
+/// An object's place in parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Split<'a> {
+    pub(crate) bucket: &'a str,
+    /// The key up to and including its last slash.
+    pub(crate) directory: &'a str,
+    /// What follows.
+    pub(crate) file: &'a str,
+}
+
+impl<'a> Split<'a> {
+    pub(crate) fn of(location: &'a ObjectLocation) -> Self {
+        Self {
+            bucket: location.bucket(),
+            directory: location.directory(),
+            file: location.file_name(),
+        }
+    }
+}
+
+/// A snapshot on its way into the index. If it isn't finished, nothing refers to what was named, and compacting drops it.
+pub(crate) struct Entering<'i> {
+    index: &'i mut ReferenceIndex,
+    named: Vec<u32>,
+    full: bool,
+}
+
+impl Entering<'_> {
+    /// It names this object.
+    pub(crate) fn name(&mut self, location: &ObjectLocation, extent: Extent) {
+        self.name_split(Split::of(location), extent);
+    }
+
+    /// It names the object that lies there.
+    pub(crate) fn name_split(&mut self, at: Split<'_>, extent: Extent) {
+        match self.index.intern(at, extent) {
+            Ok(number) => self.named.push(number),
+            Err(IndexFull) => self.full = true,
+        }
+    }
+
+    /// All that it names was told.
+    ///
+    /// # Errors
+    /// [`IndexFull`]: nothing was added.
+    pub(crate) fn finish(self) -> Result<SnapshotNo, IndexFull> {
+        let Self {
+            index,
+            mut named,
+            full,
+        } = self;
+        if full {
+            return Err(IndexFull);
+        }
+        // The names of a first snapshot are numbered as they come.
+        if !named.is_sorted() {
+            named.sort_unstable();
+        }
+        named.dedup();
+        let mut named: RoaringBitmap = named.into_iter().collect();
+        named.optimize();
+        let number = SnapshotNo(index.next_snapshot);
+        index.next_snapshot = index.next_snapshot.checked_add(1).ok_or(IndexFull)?;
+        index.snapshots.insert(number, named);
+        Ok(number)
+    }
 }
 
 const HEX: &[u8; 16] = b"0123456789abcdef";

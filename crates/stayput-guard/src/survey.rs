@@ -8,7 +8,7 @@ use stayput_core::catalogue::{Catalogue, SnapshotId};
 use stayput_core::cause::Cause;
 use stayput_core::layout::{self, METADATA_FILE};
 use stayput_core::location::ObjectLocation;
-use stayput_core::metadata::{NotTaken, references, take};
+use stayput_core::metadata::{NotEntered, NotTaken, enter};
 use stayput_core::snapshot::{
     Contents, Facts, HiddenBy, JobDirectory, Kept, Snapshot, SnapshotKind, identity_of,
 };
@@ -420,23 +420,24 @@ impl Survey {
             Fetched::Body(body) => {
                 self.sinks
                     .take(metadata, stayput_core::sinks::find(&body.bytes, Some(metadata)));
-                let contents = match take(&body.bytes, metadata, &eyes.mandate.roots) {
-                    Ok(taken) => match self.catalogue.enter_references_by(|name| {
-                        references(&body.bytes, metadata, &mut |object, extent| name(&object, extent));
-                        for (object, extent) in self.ha.names_more(metadata) {
-                            name(object, *extent);
-                        }
-                    }) {
-                        Ok(references) => Contents::Read(Facts {
-                            references,
-                            checkpoint_id: taken.complete.checkpoint_id,
-                            operators: taken.operators,
-                            backends: taken.backends,
-                            directories: taken.directories,
-                        }),
-                        Err(full) => return self.fail(job, full.to_string()),
-                    },
-                    Err(NotTaken { why, names_at_least }) => Contents::Unreadable { why, names_at_least },
+                let more = self
+                    .ha
+                    .names_more(metadata)
+                    .iter()
+                    .map(|(object, extent)| (object, *extent));
+                let roots = &eyes.mandate.roots;
+                let contents = match enter(&body.bytes, metadata, roots, more, &mut self.catalogue.index) {
+                    Ok((taken, references)) => Contents::Read(Facts {
+                        references,
+                        checkpoint_id: taken.complete.checkpoint_id,
+                        operators: taken.operators,
+                        backends: taken.backends,
+                        directories: taken.directories,
+                    }),
+                    Err(NotEntered::Full(full)) => return self.fail(job, full.to_string()),
+                    Err(NotEntered::NotTaken(NotTaken { why, names_at_least })) => {
+                        Contents::Unreadable { why, names_at_least }
+                    }
                 };
                 (Known::from(&body.head), contents)
             }

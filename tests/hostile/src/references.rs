@@ -1,10 +1,14 @@
 //! What must hold of what the core makes of any `_metadata`, and of any path in one.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use flink_checkpoint::{Index, Limits};
 use s3_documents::encoding::encode_percent;
+use stayput_core::extent::Extent;
 use stayput_core::location::{Location, ObjectLocation};
-use stayput_core::metadata::{references, take};
+use stayput_core::metadata::{enter, references, take};
 use stayput_core::oracle;
+use stayput_core::reference_index::ReferenceIndex;
 use stayput_core::report::summary::{Reading, read_at};
 use stayput_core::root::Roots;
 
@@ -26,6 +30,7 @@ pub fn check(bytes: &[u8]) -> bool {
         references(bytes, &at, &mut |_, _| named += 1);
         take(bytes, &at, &Roots::new(Vec::new()))
     });
+    check_entered(bytes, &at, taken.is_ok());
     let home = Location::parse_flink_path(DIRECTORY).expect("a location");
     let reading = bounded("summary", 2 * most, || read_at(bytes, Some(&home)));
     let index = Index::build(bytes, &Limits::default());
@@ -61,6 +66,34 @@ pub fn check(bytes: &[u8]) -> bool {
     }
     assert_eq!(index.is_ok(), matches!(reading, Reading::Whole(_)));
     taken.is_ok()
+}
+
+/// What was entered while the file was read is what its references name one by one.
+fn check_entered(bytes: &[u8], at: &ObjectLocation, whole: bool) {
+    let mut one_by_one = BTreeMap::new();
+    references(bytes, at, &mut |object, extent| {
+        let extents: &mut BTreeSet<Extent> = one_by_one.entry(object).or_default();
+        extents.insert(match extent {
+            // No object is so long.
+            Extent::Exact(n) | Extent::AtLeast(n) | Extent::Changelog(n) if n >> 62 != 0 => Extent::Unknown,
+            other => other,
+        });
+    });
+    let mut index = ReferenceIndex::new();
+    let entered = enter(bytes, at, &Roots::new(Vec::new()), [], &mut index);
+    assert_eq!(entered.is_ok(), whole);
+    if let Ok((_, snapshot)) = entered {
+        let entered: BTreeMap<_, BTreeSet<Extent>> = index
+            .objects_of(snapshot)
+            .map(|object| {
+                (
+                    index.location(object),
+                    index.extents(object).into_iter().collect(),
+                )
+            })
+            .collect();
+        assert_eq!(entered, one_by_one);
+    }
 }
 
 /// Reads a path, as Flink writes it and as Java's URIs are written. Gives whether it means anything.
