@@ -4,6 +4,7 @@ mod cpu;
 mod flink;
 mod fold;
 mod function;
+mod gate;
 mod index;
 mod page;
 mod parser;
@@ -20,6 +21,8 @@ const USAGE: &str = "\
 usage: stayput-bench PART...
 parts: parser, shapes, index, deletions, start
 It measures the parts, keeps the numbers in docs/benchmarks.json and writes docs/benchmarks.md; `page` only writes.
+usage: stayput-bench gate [--keep]
+It counts instructions and holds them against bench/instructions.json, or writes that file.
 ";
 
 /// What xtask tells.
@@ -82,6 +85,9 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
         ["peak", file] => parser::peak(Path::new(file)),
+        ["work", work, rounds] => gate::work(work, rounds),
+        ["gate"] => Place::find().and_then(|place| gate::gate(&place.root, false)),
+        ["gate", "--keep"] => Place::find().and_then(|place| gate::gate(&place.root, true)),
         parts => Place::find().and_then(|place| place.run(parts)),
     };
     match done {

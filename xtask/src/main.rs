@@ -23,6 +23,9 @@ cargo xtask NAME
   test --all   that, and real Flink, Ceph and SeaweedFS as well: minutes more, 700 MB more
   demo         a deleted object comes back: on this machine, without AWS
   bench [PART] docs/benchmarks.md, with real Flink beside us: all of it, or one part (parser, shapes, index, deletions, start)
+  gate [--keep]
+               instructions for a handle, counted by Valgrind: 5 % more than bench/instructions.json says is a failure; --keep
+               writes that file. `test --all` does it too
   lint         formatting, clippy, documentation
   wasm         the core for WebAssembly
   lambda       the Lambda's bootstrap and its zip
@@ -56,6 +59,8 @@ fn main() -> ExitCode {
         ["test", "--all"] => workspace().and_then(|root| tasks::test(&root, true)),
         ["demo"] => workspace().and_then(|root| tasks::demo(&root)),
         ["bench", parts @ ..] => workspace().and_then(|root| tasks::bench(&root, parts)),
+        ["gate"] => workspace().and_then(|root| tasks::gate(&root, false)),
+        ["gate", "--keep"] => workspace().and_then(|root| tasks::gate(&root, true)),
         ["lint"] => workspace().and_then(|root| tasks::lint(&root)),
         ["wasm"] => workspace().and_then(|root| tasks::wasm(&root)),
         ["lambda"] => workspace().and_then(|root| tasks::lambda(&root)),

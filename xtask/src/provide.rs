@@ -121,6 +121,11 @@ fn python() -> Result<(), String> {
     }
 }
 
+/// Valgrind, which counts instructions.
+pub(crate) fn valgrind() -> Result<(), String> {
+    debian("valgrind", "valgrind", "it counts instructions")
+}
+
 /// Node.js, which runs the WebAssembly.
 pub(crate) fn node() -> Result<(), String> {
     if on_path("node") {

@@ -246,6 +246,9 @@ pub(crate) fn test(root: &Path, all: bool) -> Result<bool, String> {
     });
     drop(system);
     steps.check("mutants", || fuzz::mutate(root));
+    if all {
+        steps.check("instructions", || count_instructions(root, false));
+    }
     steps.print_table();
     steps.print_tally();
     Ok(steps.well())
@@ -321,6 +324,23 @@ pub(crate) fn bench(root: &Path, parts: &[&str]) -> Result<bool, String> {
         });
     }
     Ok(end(&steps))
+}
+
+/// Counts instructions and holds them against those that were kept, or keeps them.
+pub(crate) fn gate(root: &Path, keep: bool) -> Result<bool, String> {
+    let mut steps = Steps::default();
+    steps.step("instructions", || count_instructions(root, keep));
+    Ok(end(&steps))
+}
+
+fn count_instructions(root: &Path, keep: bool) -> Result<(), String> {
+    provide::valgrind()?;
+    let mut gate = cargo(root);
+    gate.args(["run", "--release", "-p", "stayput-bench", "--", "gate"]);
+    if keep {
+        gate.arg("--keep");
+    }
+    run_command(&mut gate)
 }
 
 /// Runs a command with the servers up.
