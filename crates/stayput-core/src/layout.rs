@@ -98,12 +98,13 @@ pub fn is_job_id(name: &str) -> bool {
 
 /// Whether the key is ForSt's live database file: `<job directory>/shared/op_*/db/*` (Flink 2.0 and later).
 pub fn is_forst_database(key: &str) -> bool {
-    key.rsplit_once("/db/").is_some_and(|(before, file)| {
-        !file.contains('/')
-            && before.rsplit_once('/').is_some_and(|(parent, operator)| {
-                operator.starts_with("op_") && (parent == "shared" || parent.ends_with("/shared"))
-            })
-    })
+    // One name after the other from behind: nearly every key ends at the second. Every file of a checkpoint is asked.
+    let mut names = key.rsplit('/');
+    let file = names.next();
+    file.is_some()
+        && names.next() == Some("db")
+        && names.next().is_some_and(|operator| operator.starts_with("op_"))
+        && names.next() == Some("shared")
 }
 
 #[cfg(test)]
