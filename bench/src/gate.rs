@@ -12,18 +12,45 @@ use stayput_core::metadata::enter;
 use stayput_core::reference_index::ReferenceIndex;
 use stayput_core::root::Roots;
 
+use crate::deciding::{World, read};
 use crate::fold;
 
-/// Reads a file and gives something that depends on all of it.
-type Work = fn(&[u8]) -> u64;
+/// What is counted.
+struct Work {
+    name: &'static str,
+    /// So many of these are in one round.
+    count: usize,
+    of: &'static str,
+    /// Does so many rounds and gives something that depends on all of them.
+    run: fn(u32) -> Result<u64, String>,
+}
 
-/// What is counted, by name.
-const WORKS: [(&str, Work); 4] = [
-    ("references", references),
-    ("tree", tree),
-    ("index", index),
-    ("document", document),
+const WORKS: [Work; 5] = [
+    on_handles("references", |rounds| on_file(rounds, references)),
+    on_handles("tree", |rounds| on_file(rounds, tree)),
+    on_handles("index", |rounds| on_file(rounds, index)),
+    on_handles("document", |rounds| on_file(rounds, document)),
+    Work {
+        name: "deletions",
+        count: DELETIONS as usize,
+        of: "deletion",
+        run: deletions,
+    },
 ];
+
+const fn on_handles(name: &'static str, run: fn(u32) -> Result<u64, String>) -> Work {
+    Work {
+        name,
+        count: HANDLES,
+        of: "handle",
+        run,
+    }
+}
+
+fn work_named(name: &str) -> Result<&'static Work, String> {
+    let found = WORKS.iter().find(|work| work.name == name);
+    found.ok_or_else(|| format!("{name} is no work"))
+}
 
 /// More than that above the kept number is too much, in percent.
 const TOO_MUCH: f64 = 5.0;
@@ -32,6 +59,7 @@ const TOO_MUCH: f64 = 5.0;
 const ROUNDS: [u32; 2] = [1, 4];
 
 const HANDLES: usize = 20_000;
+const DELETIONS: u32 = 2_000;
 
 fn references(bytes: &[u8]) -> u64 {
     let mut sum = 0;
@@ -68,19 +96,25 @@ fn many_handles() -> Vec<u8> {
     stayput_hostile::large::metadata(7, 0, &files)
 }
 
+fn on_file(rounds: u32, read: fn(&[u8]) -> u64) -> Result<u64, String> {
+    let file = many_handles();
+    Ok((0..rounds).fold(0, |sum, _| sum.wrapping_add(read(black_box(&file)))))
+}
+
+/// Deletions by Flink, read and decided by a guard that has read the checkpoints.
+fn deletions(rounds: u32) -> Result<u64, String> {
+    let mut world = World::new(HANDLES / 10)?;
+    for _ in 0..rounds {
+        let payloads = world.payloads(DELETIONS);
+        world.decide(&read(&payloads)?)?;
+    }
+    Ok(0)
+}
+
 /// Does a work so many times: what runs under Valgrind.
 pub(crate) fn work(name: &str, rounds: &str) -> Result<(), String> {
-    let (_, work) = WORKS
-        .iter()
-        .find(|(known, _)| *known == name)
-        .ok_or_else(|| format!("{name} is no work"))?;
     let rounds: u32 = rounds.parse().map_err(|_| format!("{rounds} is no number"))?;
-    let file = many_handles();
-    let mut sum = 0u64;
-    for _ in 0..rounds {
-        sum = sum.wrapping_add(work(black_box(&file)));
-    }
-    black_box(sum);
+    black_box((work_named(name)?.run)(rounds)?);
     Ok(())
 }
 
@@ -114,22 +148,23 @@ pub(crate) fn gate(root: &Path, keep: bool) -> Result<(), String> {
     };
     let mut counted = BTreeMap::new();
     let mut too_much = Vec::new();
-    for (name, _) in WORKS {
+    for Work { name, count, of, .. } in &WORKS {
+        let name = *name;
         let [short, long] = ROUNDS;
-        let handles = HANDLES as f64 * f64::from(long - short);
-        let each = (instructions(name, long)? - instructions(name, short)?) / handles;
+        let all = *count as f64 * f64::from(long - short);
+        let each = (instructions(name, long)? - instructions(name, short)?) / all;
         let before = kept.get(name).copied();
         let change = before.map(|before| (each / before - 1.0) * 100.0);
         match (before, change) {
             (Some(before), Some(change)) => {
-                println!("{name}: {each:.0} instructions for a handle, {change:+.1} % against {before:.0}");
+                println!("{name}: {each:.0} instructions for a {of}, {change:+.1} % against {before:.0}");
             }
-            _ => println!("{name}: {each:.0} instructions for a handle"),
+            _ => println!("{name}: {each:.0} instructions for a {of}"),
         }
         if change.is_none_or(|change| change > TOO_MUCH) {
             too_much.push(name);
         }
-        counted.insert(name, each.round());
+        counted.insert(name.to_owned(), each.round());
     }
     if keep {
         let text = serde_json::to_string_pretty(&counted).map_err(|e| e.to_string())?;

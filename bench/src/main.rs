@@ -1,7 +1,9 @@
 //! Measures what docs/benchmarks.md says, and writes it. `cargo xtask bench` runs it with Flink, the servers and the Lambda at hand.
 
 mod cpu;
+mod deciding;
 mod flink;
+mod flood;
 mod fold;
 mod function;
 mod gate;
@@ -19,7 +21,7 @@ use crate::record::Part;
 
 const USAGE: &str = "\
 usage: stayput-bench PART...
-parts: parser, shapes, index, deletions, start
+parts: parser, shapes, index, deciding, deletions, start
 It measures the parts, keeps the numbers in docs/benchmarks.json and writes docs/benchmarks.md; `page` only writes.
 usage: stayput-bench gate [--keep]
 It counts instructions and holds them against bench/instructions.json, or writes that file.
@@ -52,6 +54,7 @@ impl Place {
             "parser" => parser::measure(&self.flink()?, &self.work),
             "shapes" => parser::measure_shapes(&self.flink()?, &self.work),
             "index" => index::measure(&self.flink()?, &self.work),
+            "deciding" => deciding::measure(),
             "deletions" => function::deletions(&self.flink()?, &self.work),
             "start" => function::start(),
             other => Err(format!("{other} is no part\n{USAGE}")),

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::record::{Part, Parts, rounded};
 
 /// Parts in the order of the page: name, title, what the figures mean.
-const SECTIONS: [(&str, &str, &str); 5] = [
+const SECTIONS: [(&str, &str, &str); 6] = [
     (
         "parser",
         "Reading a `_metadata`, with Flink beside us",
@@ -35,6 +35,12 @@ const SECTIONS: [(&str, &str, &str); 5] = [
          that holds ten jobs with one checkpoint of 100,000 references each, which the function has read. Messages as a queue hands \
          them over, in payloads of at most 6 MiB; no checkpoint names the deleted objects, which aren't in the bucket, as nothing \
          asks for them. CPU time of the function's process: HTTP, JSON, deciding and logging.",
+    ),
+    (
+        "deciding",
+        "The same without a network",
+        "The payloads of those deletions read, and decided by a guard in this process before a bucket in memory: ten jobs with one \
+         checkpoint of 100,000 references each, which it has read.",
     ),
     (
         "start",
