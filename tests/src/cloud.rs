@@ -37,6 +37,9 @@ pub struct Received {
     receipt: String,
 }
 
+/// Bytes of a part of a large object.
+const PART: usize = 16 << 20;
+
 impl Cloud {
     /// The server at this URL; no `/` at the end.
     pub fn at(url: &str) -> Self {
@@ -158,6 +161,30 @@ impl Cloud {
     /// Writes an object.
     pub fn put(&self, bucket: &str, key: &str, bytes: &[u8]) {
         self.expect("s3", "PUT", &format!("/{bucket}/{key}"), &[], bytes);
+    }
+
+    /// Writes a large object in parts, as Flink and the SDKs do: a server that takes its time over half a gigabyte answers for each part.
+    pub fn put_in_parts(&self, bucket: &str, key: &str, bytes: &[u8]) {
+        let begun = self.expect("s3", "POST", &format!("/{bucket}/{key}?uploads"), &[], b"");
+        let begun = String::from_utf8_lossy(&begun).into_owned();
+        let within = |text: &str, name: &str| {
+            let (_, rest) = text.split_once(&format!("<{name}>"))?;
+            Some(rest.split_once("</")?.0.to_owned())
+        };
+        let id = within(&begun, "UploadId").unwrap_or_else(|| panic!("no upload id in {begun}"));
+        let mut parts = String::new();
+        for (number, part) in (1..).zip(bytes.chunks(PART)) {
+            let path = format!("/{bucket}/{key}?partNumber={number}&uploadId={id}");
+            let (status, headers, answer) = self.exchange("s3", "PUT", &path, &[], part);
+            let etag = headers.get("etag").and_then(|etag| etag.to_str().ok());
+            let (200, Some(etag)) = (status, etag) else {
+                panic!("PUT {path}: {status} {}", String::from_utf8_lossy(&answer));
+            };
+            parts += &format!("<Part><PartNumber>{number}</PartNumber><ETag>{etag}</ETag></Part>");
+        }
+        let list = format!("<CompleteMultipartUpload>{parts}</CompleteMultipartUpload>");
+        let path = format!("/{bucket}/{key}?uploadId={id}");
+        self.expect("s3", "POST", &path, &[], list.as_bytes());
     }
 
     /// Reads an object. `None`: there is none, or a delete marker lies on it.

@@ -39,3 +39,8 @@ pub fn flink() -> Option<PathBuf> {
 pub fn bootstrap(part: &str) -> Option<PathBuf> {
     given("STAYPUT_BOOTSTRAP", part).map(PathBuf::from)
 }
+
+/// Whether there is time for what takes minutes: `cargo xtask test --all`.
+pub fn time_for_all() -> bool {
+    given("STAYPUT_ALL", "all").is_some()
+}

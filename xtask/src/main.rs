@@ -20,7 +20,7 @@ cargo xtask NAME
 
   setup        install what the other steps need, and say what
   test         everything that CI runs; the last line counts the tests
-  test --all   that, and real Flink, Ceph and SeaweedFS as well: minutes more, 700 MB more
+  test --all   that, and real Flink, Ceph and SeaweedFS as well, large files, and the gate: minutes more, 700 MB more
   demo         a deleted object comes back: on this machine, without AWS
   bench [PART] docs/benchmarks.md, with real Flink beside us: all of it, or one part (parser, shapes, index, deciding, deletions, start)
   gate [--keep]

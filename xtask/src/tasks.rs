@@ -200,6 +200,9 @@ impl System {
         {
             system.tell("STAYPUT_FLINK", &folder);
         }
+        if all {
+            system.variables.push(("STAYPUT_ALL", "1".to_owned()));
+        }
         if all || required("ceph") {
             let ceph = steps.part("start Ceph", required("ceph"), || start_ceph(root));
             system
