@@ -180,14 +180,12 @@ impl<'m> Paths<'m> {
     fn resolve<'p>(&'p mut self, target: &Target<'p>) -> Resolved<'p> {
         let relative = matches!(target, Target::Exclusive(_));
         let path = target.path().as_bytes();
-        let slash = path.iter().rposition(|&byte| byte == b'/');
+        let slash = memchr::memrchr(b'/', path);
         let (written, file) = path.split_at(slash.map_or(0, |at| at + 1));
         // Of a name in ASCII nothing but its own characters is meant, so one is as good as another. Without a directory it could
         // be taken for a scheme.
-        let simple = std::str::from_utf8(file)
-            .ok()
-            .filter(|file| !file.is_empty() && file.is_ascii() && !written.is_empty());
-        let Some(file) = simple else {
+        let simple = !file.is_empty() && !written.is_empty() && file.is_ascii();
+        let Some(file) = simple.then(|| std::str::from_utf8(file).ok()).flatten() else {
             return self.odd(target);
         };
         if self.last.written != written || self.last.relative != relative {
