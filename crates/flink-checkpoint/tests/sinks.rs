@@ -76,6 +76,17 @@ impl<'a> Visitor<'a> for Collect<'_> {
     }
 }
 
+/// The states of sinks that the `_metadata` of a case names: by operator, subtask and kind.
+fn sink_states(case: &Path) -> BTreeMap<(String, u64, SinkState), Found> {
+    let mut collect = Collect {
+        case,
+        operators: Vec::new(),
+        found: BTreeMap::new(),
+    };
+    visit(&support::metadata(case), &Limits::default(), &mut collect).unwrap();
+    collect.found
+}
+
 /// The bytes of an operator state: file names are unique.
 fn blob(folder: &Path, name: &str) -> Option<Vec<u8>> {
     for entry in std::fs::read_dir(folder).ok()? {
@@ -175,13 +186,7 @@ fn every_element_reads_as_flinks_serializers_read_it() {
     for case in cases() {
         let oracle: Value =
             serde_json::from_slice(&std::fs::read(case.join("sink-state.json")).unwrap()).unwrap();
-        let metadata = support::metadata(&case);
-        let mut collect = Collect {
-            case: &case,
-            operators: Vec::new(),
-            found: BTreeMap::new(),
-        };
-        visit(&metadata, &Limits::default(), &mut collect).unwrap();
+        let of_sinks = sink_states(&case);
         for state in oracle["states"].as_array().unwrap() {
             let name = state["state"].as_str().unwrap();
             let kind = SinkState::of(flink_checkpoint::JavaStr::from_bytes(name.as_bytes())).unwrap();
@@ -190,7 +195,7 @@ fn every_element_reads_as_flinks_serializers_read_it() {
                 state["subtask"].as_u64().unwrap(),
                 kind,
             );
-            let found = &collect.found[&key];
+            let found = &of_sinks[&key];
             let of_flink = state["elements"].as_array().unwrap();
             let place = format!("{} {key:?}", case.display());
             assert_eq!(found.offsets.len(), of_flink.len(), "{place}");
@@ -285,14 +290,8 @@ fn both_writers_are_told_apart_by_their_bytes() {
 fn cut_and_changed_state_is_never_half_read() {
     let (mut cut, mut changed) = (0, 0);
     for case in cases() {
-        let metadata = support::metadata(&case);
-        let mut collect = Collect {
-            case: &case,
-            operators: Vec::new(),
-            found: BTreeMap::new(),
-        };
-        visit(&metadata, &Limits::default(), &mut collect).unwrap();
-        for ((_, _, kind), found) in &collect.found {
+        let of_sinks = sink_states(&case);
+        for ((_, _, kind), found) in &of_sinks {
             let blob = elements(&found.bytes).unwrap();
             for offset in found.offsets.iter().take(2) {
                 let mut element = blob.at(*offset, AT_MOST).unwrap();
@@ -336,14 +335,8 @@ fn compressed_state_is_read_like_plain_state() {
     use std::io::Write as _;
     let mut compared = 0;
     for case in cases() {
-        let metadata = support::metadata(&case);
-        let mut collect = Collect {
-            case: &case,
-            operators: Vec::new(),
-            found: BTreeMap::new(),
-        };
-        visit(&metadata, &Limits::default(), &mut collect).unwrap();
-        for found in collect.found.values().filter(|found| !found.offsets.is_empty()) {
+        let of_sinks = sink_states(&case);
+        for found in of_sinks.values().filter(|found| !found.offsets.is_empty()) {
             let blob = elements(&found.bytes).unwrap();
             let mut compressed = vec![0, 0, 0, 6, 1];
             let mut stream = snap::write::FrameEncoder::new(Vec::new());
@@ -387,8 +380,7 @@ fn the_state_of_another_sink_is_no_error() {
         }
     }
     // The collector of a committer is around the committables of every sink.
-    let of_another = hex("00000001 0000000d b91f252c 00000001 00000001 00000001 09");
-    let mut of_another = of_another;
+    let mut of_another = hex("00000001 0000000d b91f252c 00000001 00000001 00000001 09");
     let n = u32::try_from(of_another.len() - 8).unwrap();
     of_another[4..8].copy_from_slice(&n.to_be_bytes());
     assert_eq!(

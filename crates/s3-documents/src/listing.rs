@@ -250,6 +250,23 @@ struct Objects {
     paging: Paging,
 }
 
+impl Objects {
+    fn is_of_versions(&self) -> bool {
+        self.versions.is_some() || self.delete_markers.is_some()
+    }
+}
+
+impl From<Objects> for ObjectListing {
+    fn from(read: Objects) -> Self {
+        let prefixes = read.common_prefixes.unwrap_or_default();
+        Self {
+            objects: read.contents.unwrap_or_default(),
+            common_prefixes: prefixes.into_iter().map(|p| p.prefix).collect(),
+            truncated: read.paging.more(),
+        }
+    }
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct CommonPrefix {
@@ -262,20 +279,11 @@ struct CommonPrefix {
 /// No JSON, a row without one of its fields or with one of the wrong kind, or a listing of another kind.
 pub fn parse_objects(bytes: &[u8]) -> Result<ObjectListing, DocumentError> {
     let listing: Objects = read(bytes, OBJECTS)?;
-    if listing.versions.is_some() || listing.delete_markers.is_some() {
+    if listing.is_of_versions() {
         let what = format!("it has `Versions` or `DeleteMarkers`, so it is {VERSIONS}");
         return Err(unusable(OBJECTS, Problem::Unusable { what }));
     }
-    Ok(ObjectListing {
-        objects: listing.contents.unwrap_or_default(),
-        common_prefixes: listing
-            .common_prefixes
-            .unwrap_or_default()
-            .into_iter()
-            .map(|p| p.prefix)
-            .collect(),
-        truncated: listing.paging.more(),
-    })
+    Ok(listing.into())
 }
 
 /// A listing of any of the three kinds.
@@ -304,6 +312,13 @@ struct Kind {
 pub fn parse(bytes: &[u8]) -> Result<Listing, DocumentError> {
     if bytes.trim_ascii_start().first() != Some(&b'{') {
         return parse_text(bytes).map(Listing::Text);
+    }
+    // Most are of objects, and are read once.
+    match read::<Objects>(bytes, OBJECTS) {
+        Ok(listing) if !listing.is_of_versions() => return Ok(Listing::Objects(listing.into())),
+        Ok(_) => return parse_versions(bytes).map(Listing::Versions),
+        // Of which kind it is decides what people are told.
+        Err(_) => {}
     }
     let kind: Kind = read(bytes, "the listing")?;
     if kind.versions.is_some() || kind.delete_markers.is_some() {

@@ -1,7 +1,7 @@
 //! Times as S3 writes them in JSON: RFC 3339, with or without fractions of a second.
 
 use serde::de::{self, Deserialize, Deserializer, Visitor};
-use serde::ser::{self, Serializer};
+use serde::ser::{self, Serialize, Serializer};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
@@ -26,23 +26,24 @@ pub(crate) fn optional<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i64>
     Ok(Option::deserialize(from)?.map(|Time(at)| at))
 }
 
-/// For `#[serde(serialize_with)]`: the inverse of [`optional`].
-pub(crate) fn write<S: Serializer>(at: &Option<i64>, to: S) -> Result<S::Ok, S::Error> {
-    let Some(millis) = at else {
-        return to.serialize_none();
-    };
-    let text = OffsetDateTime::from_unix_timestamp_nanos(i128::from(*millis) * 1_000_000)
-        .ok()
-        .and_then(|at| at.format(&Rfc3339).ok());
-    match text {
-        Some(text) => to.serialize_str(&text),
-        None => Err(ser::Error::custom(format!(
-            "{millis} ms since 1970 is no time of the years 0 to 9999"
-        ))),
+/// A time in milliseconds since the epoch, UTC, that is read and written as RFC 3339.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Time(pub(crate) i64);
+
+impl Serialize for Time {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let text = OffsetDateTime::from_unix_timestamp_nanos(i128::from(self.0) * 1_000_000)
+            .ok()
+            .and_then(|at| at.format(&Rfc3339).ok());
+        match text {
+            Some(text) => to.serialize_str(&text),
+            None => Err(ser::Error::custom(format!(
+                "{} ms since 1970 is no time of the years 0 to 9999",
+                self.0
+            ))),
+        }
     }
 }
-
-struct Time(i64);
 
 impl<'de> Deserialize<'de> for Time {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {

@@ -377,9 +377,9 @@ fn tell(
             versions.truncated
         }
         Listing::Objects(objects) | Listing::Text(objects) => {
-            for object in &objects.objects {
+            for object in objects.objects {
                 forecaster.listed(
-                    &ObjectLocation::new(bucket, object.key.as_str()),
+                    &ObjectLocation::new(bucket, object.key),
                     &Listed {
                         size: object.size,
                         written: Timestamp::from_millis(object.last_modified),

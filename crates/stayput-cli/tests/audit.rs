@@ -49,6 +49,21 @@ fn audit(arguments: &[&str], rules: &[u8]) -> Said {
     stayput_reading(&[&["audit", "--rules", "-"], arguments].concat(), rules)
 }
 
+/// Audits the newest checkpoint with the listing of that evening, a minute before midnight.
+fn audit_the_evening_before(file: &str, more: &[&str], rules: &[u8]) -> Said {
+    let listing = written(file, &serde_json::to_vec(&the_evening_before()).unwrap());
+    let chk = metadata("chk-8");
+    let arguments = [
+        "--snapshot",
+        &chk,
+        "--listing",
+        &listing,
+        "--now",
+        "2026-11-27T23:59:00Z",
+    ];
+    audit(&[&arguments[..], more].concat(), rules)
+}
+
 /// The keys that the story says must come back after the rule ran: needed by the newest checkpoint, and expired.
 fn taken_in_the_story() -> Vec<String> {
     let expected = std::fs::read_to_string(corpus().join(STORY).join("expected.tsv")).unwrap();
@@ -65,17 +80,7 @@ fn taken_in_the_story() -> Vec<String> {
 
 #[test]
 fn the_night_that_the_rule_runs_is_foretold_object_by_object() {
-    let listing = written("night.json", &serde_json::to_vec(&the_evening_before()).unwrap());
-    let chk = metadata("chk-8");
-    let arguments = [
-        "--snapshot",
-        &chk,
-        "--listing",
-        &listing,
-        "--now",
-        "2026-11-27T23:59:00Z",
-    ];
-    let said = audit(&[&arguments[..], &["--json"]].concat(), &rules());
+    let said = audit_the_evening_before("night.json", &["--json"], &rules());
     assert_eq!((said.err.as_str(), said.status), ("", 1), "{}", said.out);
     let answer: Value = serde_json::from_str(&said.out).unwrap();
     let bucket = &answer["buckets"][0];
@@ -97,7 +102,7 @@ fn the_night_that_the_rule_runs_is_foretold_object_by_object() {
     assert_eq!(harm["put_back"]["days"], 30);
     assert_eq!(answer["findings"][0]["code"], "rule_will_hide_needed");
 
-    let text = audit(&arguments, &rules());
+    let text = audit_the_evening_before("night.json", &[], &rules());
     assert_eq!(text.status, 1);
     for part in [
         "TAKE WHAT IS NEEDED",
@@ -113,30 +118,17 @@ fn the_night_that_the_rule_runs_is_foretold_object_by_object() {
 
 #[test]
 fn the_rules_that_it_prints_pass_its_own_audit() {
-    let listing = written(
-        "printed.json",
-        &serde_json::to_vec(&the_evening_before()).unwrap(),
-    );
-    let chk = metadata("chk-8");
-    let arguments = [
-        "--snapshot",
-        &chk,
-        "--listing",
-        &listing,
-        "--now",
-        "2026-11-27T23:59:00Z",
-        "--json",
-    ];
-    let answer: Value = serde_json::from_str(&audit(&arguments, &rules()).out).unwrap();
+    let printed = |more: &[&str], rules: &[u8]| audit_the_evening_before("printed.json", more, rules);
+    let answer: Value = serde_json::from_str(&printed(&["--json"], &rules()).out).unwrap();
     let corrected = answer["buckets"][0]["correction"]["configuration"]
         .as_str()
         .unwrap();
-    let again = audit(&arguments, corrected.as_bytes());
+    let again = printed(&["--json"], corrected.as_bytes());
     assert_eq!((again.err.as_str(), again.status), ("", 0), "{}", again.out);
     // Of the text, what stands between the braces can be pasted.
-    let text = audit(&arguments[..6], &rules()).out;
+    let text = printed(&[], &rules()).out;
     let pasted = &text[text.find("\n{").unwrap()..=text.rfind("\n}").unwrap() + 1];
-    assert_eq!(audit(&arguments, pasted.as_bytes()).status, 0);
+    assert_eq!(printed(&["--json"], pasted.as_bytes()).status, 0);
 }
 
 #[test]

@@ -5,8 +5,9 @@
 //!
 //! [`Forecast::findings`] is what is reported; [`BucketForecast::correction`] the rules that leave needed objects alone.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
+use hashbrown::HashMap;
 use s3_documents::bucket::Versioning;
 use s3_documents::lifecycle::{LifecycleConfiguration, Tag};
 
@@ -15,7 +16,7 @@ use crate::extent::Extent;
 use crate::layout::Place;
 use crate::lifecycle_rules::{BucketRules, RuledVersion, VersionPlace};
 use crate::location::ObjectLocation;
-use crate::reference_index::{ObjectSet, SnapshotNo};
+use crate::reference_index::{ObjectNo, ObjectSet, SnapshotNo};
 use crate::snapshot::JobDirectory;
 use crate::timestamp::Timestamp;
 
@@ -212,7 +213,7 @@ impl<'a> Forecaster<'a> {
         !self.named_by.is_empty()
     }
 
-    fn named_by_handles(&mut self, object: crate::reference_index::ObjectNo) {
+    fn named_by_handles(&mut self, object: ObjectNo) {
         let index = &self.catalogue.index;
         let candidates = self.by_directory.get(&index.directory_of(object));
         for candidate in candidates.into_iter().flatten() {

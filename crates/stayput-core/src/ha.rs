@@ -4,9 +4,8 @@ use flink_checkpoint::ha::{CompletedCheckpoint, HaError};
 
 use crate::extent::Extent;
 use crate::location::{Location, ObjectLocation};
-use crate::metadata::{extent, without_entropy};
+use crate::metadata::{extent, no_location, without_entropy};
 use crate::root::Roots;
-use crate::shown::Quoted;
 use crate::snapshot::Unreadable;
 
 /// How the names of such objects begin (the prefix that `FileSystemStateStorageHelper` is given, all releases).
@@ -82,12 +81,7 @@ pub fn take(bytes: &[u8], roots: &Roots) -> Result<Option<NamedByHa>, Unreadable
 fn place(uri: flink_checkpoint::JavaStr<'_>) -> Result<Location, Unreadable> {
     uri.as_str()
         .and_then(|text| Location::parse_java_uri(&text).ok())
-        .ok_or_else(|| {
-            Unreadable::Damaged(format!(
-                "it names {}, which is no location of an object",
-                Quoted(&uri.to_string())
-            ))
-        })
+        .ok_or_else(|| no_location(&uri.to_string()))
 }
 
 #[cfg(test)]

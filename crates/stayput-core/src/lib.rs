@@ -8,6 +8,7 @@ pub mod catalogue;
 pub mod cause;
 pub mod chain;
 pub mod class;
+pub mod command;
 pub mod extent;
 pub mod forecast;
 pub mod ha;

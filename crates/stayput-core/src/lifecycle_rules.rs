@@ -15,8 +15,10 @@ mod effect;
 mod filter;
 mod storage_class;
 
+pub(crate) use effect::NearRules;
 pub use effect::{Action, BucketRules, Effect, RuledVersion, VersionPlace, When, days_not_due_yet};
 pub use filter::NotKnown;
+pub(crate) use filter::reaches_into;
 pub use storage_class::is_readable;
 
 const DAY: Duration = Duration::from_secs(86_400);

@@ -120,11 +120,10 @@ fn read(
     if let Some(path) = nameless {
         let mut names_at_least = Vec::new();
         references(bytes, metadata, &mut |object, _| names_at_least.push(object));
-        let why = Unreadable::Damaged(format!(
-            "it names {}, which is no location of an object",
-            Quoted(&path)
-        ));
-        return Err(NotTaken { why, names_at_least });
+        return Err(NotTaken {
+            why: no_location(&path),
+            names_at_least,
+        });
     }
     let mut operators: Vec<_> = facts.operators.iter().map(|id| id.0).collect();
     operators.sort_unstable();
@@ -254,6 +253,15 @@ fn place(target: &Target<'_>, metadata: &ObjectLocation) -> Option<Location> {
     }
 }
 
+/// Why something that names such a path can't be read.
+pub(crate) fn no_location(path: &str) -> Unreadable {
+    Unreadable::Damaged(format!(
+        "it names {}, which is no location of an object",
+        Quoted(path)
+    ))
+}
+
+/// A directory as a key prefix that ends in `/`, entropy taken out.
 pub(crate) fn without_entropy(directory: &ObjectLocation, roots: &Roots) -> ObjectLocation {
     let whole = ObjectLocation::new(directory.bucket(), format!("{}/", directory.key()));
     match roots.find(&whole) {

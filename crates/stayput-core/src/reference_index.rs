@@ -3,14 +3,18 @@
 //! Directories are interned, file names kept as 16 bytes where they are UUIDs, and what a snapshot names is a
 //! compressed bitmap of object numbers: checkpoints of one job share most of them.
 
-use std::collections::HashMap;
 use std::hash::BuildHasher;
 
-use hashbrown::{DefaultHashBuilder, HashTable};
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use roaring::RoaringBitmap;
 
 use crate::extent::Extent;
 use crate::location::ObjectLocation;
+
+mod directories;
+mod uuid;
+
+use directories::Directories;
 
 /// The number of a snapshot in the index; never given twice.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -77,7 +81,7 @@ enum Name<'a> {
 
 impl<'a> Name<'a> {
     fn of(file: &'a str) -> Self {
-        uuid_bytes(file).map_or(Self::Other(file), Self::Uuid)
+        uuid::bytes_of(file).map_or(Self::Other(file), Self::Uuid)
     }
 
     fn hash(self, hasher: &DefaultHashBuilder) -> u64 {
@@ -127,62 +131,6 @@ impl Chunked {
     fn get(&self, number: u32) -> &Object {
         let number = number as usize;
         &self.chunks[number / CHUNK][number % CHUNK]
-    }
-}
-
-/// Buckets with directories, each once, by number.
-#[derive(Default)]
-struct Directories {
-    texts: Vec<(Box<str>, Box<str>)>,
-    numbers: HashTable<u32>,
-    hasher: DefaultHashBuilder,
-    last: Option<u32>,
-}
-
-impl Directories {
-    fn is(&self, number: u32, bucket: &str, directory: &str) -> bool {
-        let (b, d) = &self.texts[number as usize];
-        **d == *directory && **b == *bucket
-    }
-
-    fn find(&self, bucket: &str, directory: &str) -> Option<u32> {
-        // References of one snapshot come in runs from one directory.
-        if let Some(last) = self.last
-            && self.is(last, bucket, directory)
-        {
-            return Some(last);
-        }
-        let hash = self.hasher.hash_one((bucket, directory));
-        self.numbers
-            .find(hash, |number| self.is(*number, bucket, directory))
-            .copied()
-    }
-
-    fn intern(&mut self, bucket: &str, directory: &str) -> Result<u32, IndexFull> {
-        let number = match self.find(bucket, directory) {
-            Some(number) => number,
-            None => {
-                let number = u32::try_from(self.texts.len())
-                    .ok()
-                    .filter(|n| *n < OTHER_NAME)
-                    .ok_or(IndexFull)?;
-                let hash = self.hasher.hash_one((bucket, directory));
-                self.texts.push((Box::from(bucket), Box::from(directory)));
-                let Self {
-                    texts,
-                    numbers,
-                    hasher,
-                    ..
-                } = self;
-                numbers.insert_unique(hash, number, |n| {
-                    let (bucket, directory) = &texts[*n as usize];
-                    hasher.hash_one((&**bucket, &**directory))
-                });
-                number
-            }
-        };
-        self.last = Some(number);
-        Ok(number)
     }
 }
 
@@ -335,8 +283,7 @@ impl ReferenceIndex {
 
     /// Bucket and key prefix of a directory.
     pub(crate) fn directory(&self, number: u32) -> (&str, &str) {
-        let (bucket, directory) = &self.directories.texts[number as usize];
-        (bucket, directory)
+        self.directories.get(number)
     }
 
     /// What both snapshots name.
@@ -350,13 +297,13 @@ impl ReferenceIndex {
     /// Where an object lies.
     pub fn location(&self, object: ObjectNo) -> ObjectLocation {
         let stored = self.objects.get(object.0);
-        let (bucket, directory) = &self.directories.texts[(stored.directory & !OTHER_NAME) as usize];
-        let mut key = String::from(&**directory);
+        let (bucket, directory) = self.directories.get(stored.directory & !OTHER_NAME);
+        let mut key = String::from(directory);
         match name_of(stored, &self.other_names) {
-            Name::Uuid(bytes) => push_uuid(&mut key, bytes),
+            Name::Uuid(bytes) => uuid::push(&mut key, bytes),
             Name::Other(file) => key.push_str(file),
         }
-        ObjectLocation::new(&**bucket, key)
+        ObjectLocation::new(bucket, key)
     }
 
     /// All lengths that handles ask of the object; at least one.
@@ -499,48 +446,6 @@ impl Entering<'_> {
         index.next_snapshot = index.next_snapshot.checked_add(1).ok_or(IndexFull)?;
         index.snapshots.insert(number, named);
         Ok(number)
-    }
-}
-
-const HEX: &[u8; 16] = b"0123456789abcdef";
-/// Where the hex digits of a UUID's text stand, each byte's first.
-const DIGITS: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
-
-/// The value of each character as a hex digit in lower case; `NO_DIGIT` of all others.
-const VALUES: [u8; 256] = {
-    let mut values = [NO_DIGIT; 256];
-    let mut digit = 0u8;
-    while digit < 16 {
-        values[HEX[digit as usize] as usize] = digit;
-        digit += 1;
-    }
-    values
-};
-const NO_DIGIT: u8 = 0xFF;
-
-/// The 16 bytes of a UUID in its canonical text form (lower case), so that text and bytes are inverses; `None` for any other name.
-fn uuid_bytes(name: &str) -> Option<[u8; 16]> {
-    let text: &[u8; 36] = name.as_bytes().try_into().ok()?;
-    if [text[8], text[13], text[18], text[23]] != *b"----" {
-        return None;
-    }
-    let mut bytes = [0; 16];
-    let mut seen = 0;
-    for (byte, at) in bytes.iter_mut().zip(DIGITS) {
-        let (high, low) = (VALUES[usize::from(text[at])], VALUES[usize::from(text[at + 1])]);
-        seen |= high | low;
-        *byte = (high << 4) | low;
-    }
-    (seen < 16).then_some(bytes)
-}
-
-fn push_uuid(text: &mut String, bytes: [u8; 16]) {
-    for (at, byte) in bytes.into_iter().enumerate() {
-        if matches!(at, 4 | 6 | 8 | 10) {
-            text.push('-');
-        }
-        text.push(HEX[usize::from(byte >> 4)].into());
-        text.push(HEX[usize::from(byte & 15)].into());
     }
 }
 

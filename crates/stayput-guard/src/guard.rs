@@ -157,42 +157,13 @@ where
             return report;
         }
         let buckets = notices.iter().map(|n| n.location.bucket().to_owned()).collect();
-        let Prepared {
-            switches,
-            switches_unread,
-            mut failed,
-            unknown: _,
-            rules,
-            versioning,
-        } = self.prepare(&buckets, now).await;
+        let prepared = self.prepare(&buckets, now).await;
+        let mut failed = prepared.failed.clone();
+        let (eyes, survey, hand) = self.at_work(&prepared, now);
+        let named = name_what_is_told(&eyes, &notices, written, &mut failed).await;
+        survey_again(&eyes, survey, named, Breadth::Named, failed).await;
 
-        let Self {
-            reading,
-            memory,
-            mandate,
-            survey,
-            told,
-            hand,
-            ..
-        } = self;
-        let eyes = Eyes {
-            reading: &*reading,
-            memory: &*memory,
-            mandate: &*mandate,
-            told: &*told,
-            switches: &switches,
-            rules: &rules,
-            now,
-        };
-        let mut named = name_what_is_told(&eyes, &notices, written, &mut failed).await;
-        match eyes.memory.hidden().await {
-            Ok(hidden) => named.hidden = hidden,
-            Err(e) => failed.push(e.to_string()),
-        }
-        survey.refresh(&eyes, &named, Breadth::Named).await;
-        survey.failed.extend(failed);
-
-        let mut bench = judging::Bench::new(eyes, survey, hand, versioning, switches_unread);
+        let mut bench = judging::Bench::new(eyes, survey, hand, &prepared);
         let acted = bench.judge_all(&notices).await;
         bench.close(&notices, acted, messages, &mut report).await;
         report
@@ -297,6 +268,24 @@ where
         }
     }
 
+    /// What a call looks with, what it learns into, and what it acts with.
+    fn at_work<'g>(
+        &'g mut self,
+        prepared: &'g Prepared,
+        now: Timestamp,
+    ) -> (Eyes<'g, R, J>, &'g mut Survey, &'g H) {
+        let eyes = Eyes {
+            reading: &self.reading,
+            memory: &self.memory,
+            mandate: &self.mandate,
+            told: &self.told,
+            switches: &prepared.switches,
+            rules: &prepared.rules,
+            now,
+        };
+        (eyes, &mut self.survey, &self.hand)
+    }
+
     /// Versioning and rules of those of the buckets that hold roots.
     async fn know_buckets(&mut self, buckets: &BTreeSet<String>, now: Timestamp, failed: &mut Vec<String>) {
         let watched = self.watched();
@@ -351,6 +340,22 @@ fn outranks(cause: &Cause, other: &Cause) -> bool {
         (Cause::Foreign(who), Cause::Foreign(before)) => who > before,
         _ => rank(cause) > rank(other),
     }
+}
+
+/// Brings the survey up to date: with what is named, and what the journal says is hidden. `failed`: what couldn't be read before.
+async fn survey_again<R: Reading + Sync, J: Journal + Sync>(
+    eyes: &Eyes<'_, R, J>,
+    survey: &mut Survey,
+    mut named: Named,
+    breadth: Breadth,
+    mut failed: Vec<String>,
+) {
+    match eyes.memory.hidden().await {
+        Ok(hidden) => named.hidden = hidden,
+        Err(e) => failed.push(e.to_string()),
+    }
+    survey.refresh(eyes, &named, breadth).await;
+    survey.failed.extend(failed);
 }
 
 /// What the deletions name, for the survey; whoever hid a `_metadata` is remembered first.

@@ -362,15 +362,17 @@ async fn directory_use<R: Reading + Sync, J: Journal + Sync>(
             .zip(facts)
             .is_some_and(|(object, facts)| catalogue.index.names(facts.references, object))
     };
-    let met_by_a_new_run = rows.iter().any(|row| {
-        let is_data = |r: &&VersionEntry| r.key == row.key && matches!(r.kind, VersionKind::Data { .. });
-        matches!(row.kind, VersionKind::Data { .. })
-            && !row.key.ends_with('/')
+    let is_data = |row: &&VersionEntry| matches!(row.kind, VersionKind::Data { .. });
+    let met_by_a_new_run = rows.chunk_by(|a, b| a.key == b.key).any(|of_key| {
+        let mut data = of_key.iter().filter(is_data);
+        let (Some(row), None) = (data.next(), data.next()) else {
+            return false;
+        };
+        !row.key.ends_with('/')
             && row.key != format!("{own_prefix}{METADATA_FILE}")
-            && !is_named(&row.key)
             && written < row.last_modified
             && row.last_modified <= hidden_at
-            && rows.iter().filter(is_data).count() == 1
+            && !is_named(&row.key)
     });
     if met_by_a_new_run {
         return Ok(DirectoryUse::NewRun { id: own });

@@ -1,8 +1,8 @@
 //! What must hold of any bytes that are read as one of a bucket's documents: lifecycle rules, listings, versioning.
 
-use s3_documents::{DocumentError, bucket, lifecycle, listing};
+use s3_documents::{bucket, lifecycle, listing};
 
-use crate::events::LONGEST_ERROR;
+use crate::document_error::check_error;
 use crate::memory::bounded;
 
 /// Reads bytes as each of the documents. Gives whether they are lifecycle rules.
@@ -39,15 +39,4 @@ pub fn check(bytes: &[u8]) -> bool {
     ];
     errors.iter().flatten().for_each(check_error);
     whole
-}
-
-/// An error is one short line, whatever the document says.
-fn check_error(error: &DocumentError) {
-    let text = error.to_string();
-    assert!(
-        !text.is_empty() && text.len() < LONGEST_ERROR,
-        "an error of {} bytes",
-        text.len()
-    );
-    assert!(!text.chars().any(char::is_control), "{text:?}");
 }

@@ -1,13 +1,10 @@
 //! What must hold of any bytes that are read as a notification.
 
-use s3_documents::DocumentError;
 use s3_documents::notification::{Delivery, Record, parse_body, parse_delivery};
 use serde_json::json;
 
+use crate::document_error::check_error;
 use crate::memory::bounded;
-
-/// An error is a line in a log, which has a limit.
-pub const LONGEST_ERROR: usize = 4_000;
 
 /// Of a document of this many bytes the reading takes at most so much. A list has at most 10,000 entries, and of each of
 /// them the fields of all envelopes are held side by side.
@@ -63,17 +60,6 @@ fn check_record(record: &Record) {
         }
         Record::Other(_) | Record::TestEvent => {}
     }
-}
-
-/// An error is one short line, whatever the document says.
-fn check_error(error: &DocumentError) {
-    let text = error.to_string();
-    assert!(
-        !text.is_empty() && text.len() < LONGEST_ERROR,
-        "an error of {} bytes",
-        text.len()
-    );
-    assert!(!text.chars().any(char::is_control), "{text:?}");
 }
 
 fn check_in_envelopes(body: &str, records: Option<&Vec<Record>>) {

@@ -4,6 +4,7 @@
 
 pub mod bucket_documents;
 pub mod corpus;
+mod document_error;
 pub mod events;
 pub mod java_object;
 pub mod large;

@@ -6,7 +6,7 @@ use super::{
     Expiration, LifecycleRule, NoncurrentExpiration, NoncurrentTransition, RuleFilter, Tag, Transition,
     TransitionTime,
 };
-use crate::timestamp;
+use crate::timestamp::Time;
 
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "PascalCase", deny_unknown_fields)]
@@ -77,13 +77,8 @@ pub(super) struct RuleTag {
 pub(super) struct RuleExpiration {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) days: Option<u32>,
-    #[serde(
-        default,
-        deserialize_with = "timestamp::optional",
-        serialize_with = "timestamp::write",
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub(super) date: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) date: Option<Time>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) expired_object_delete_marker: Option<bool>,
 }
@@ -101,13 +96,8 @@ pub(super) struct RuleNoncurrentExpiration {
 pub(super) struct RuleTransition {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) days: Option<u32>,
-    #[serde(
-        default,
-        deserialize_with = "timestamp::optional",
-        serialize_with = "timestamp::write",
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub(super) date: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) date: Option<Time>,
     pub(super) storage_class: String,
 }
 
@@ -201,7 +191,7 @@ impl Rule {
                     ..RuleExpiration::default()
                 },
                 Expiration::Date(date) => RuleExpiration {
-                    date: Some(date),
+                    date: Some(Time(date)),
                     ..RuleExpiration::default()
                 },
                 Expiration::ExpiredObjectDeleteMarker => RuleExpiration {
@@ -217,7 +207,7 @@ impl Rule {
                 let written = rule.transitions.iter().map(|t| {
                     let (days, date) = match t.when {
                         TransitionTime::Days(days) => (Some(days), None),
-                        TransitionTime::Date(date) => (None, Some(date)),
+                        TransitionTime::Date(date) => (None, Some(Time(date))),
                     };
                     RuleTransition {
                         days,
@@ -330,7 +320,7 @@ impl RuleExpiration {
         match (self.days, self.date, marker) {
             (Some(0), None, false) => Err("Expiration.Days is 0; S3 allows 1 and more"),
             (Some(days), None, false) => Ok(Some(Expiration::Days(days))),
-            (None, Some(date), false) => Ok(Some(Expiration::Date(date))),
+            (None, Some(Time(date)), false) => Ok(Some(Expiration::Date(date))),
             (None, None, true) => Ok(Some(Expiration::ExpiredObjectDeleteMarker)),
             (None, None, false) if self.expired_object_delete_marker.is_some() => Ok(None),
             (None, None, false) => Err("its Expiration is empty"),
@@ -357,7 +347,7 @@ impl RuleTransition {
     fn understood(self) -> Result<Transition, &'static str> {
         let when = match (self.days, self.date) {
             (Some(days), None) => TransitionTime::Days(days),
-            (None, Some(date)) => TransitionTime::Date(date),
+            (None, Some(Time(date))) => TransitionTime::Date(date),
             (None, None) => return Err("a Transition has neither Days nor Date"),
             (Some(_), Some(_)) => return Err("a Transition has both Days and Date; S3 allows one"),
         };

@@ -11,7 +11,7 @@ use super::rule::{
 };
 use super::{LifecycleConfiguration, MinimumTransitionSize};
 use crate::error::Problem;
-use crate::timestamp::parse_timestamp;
+use crate::timestamp::{Time, parse_timestamp};
 
 /// S3 takes at most 1,000 rules; with white space between all elements none of real use comes near this.
 const NODES: u32 = 500_000;
@@ -271,10 +271,10 @@ fn number<N: FromStr<Err: Display>>(node: Node<'_, '_>) -> Result<N, Problem> {
     }
 }
 
-fn date(node: Node<'_, '_>) -> Result<i64, Problem> {
+fn date(node: Node<'_, '_>) -> Result<Time, Problem> {
     let written = text(node)?;
     match parse_timestamp(written.trim()) {
-        Some(at) => Ok(at),
+        Some(at) => Ok(Time(at)),
         None => fault(
             node,
             format!("Date is {written:?}, where a time such as 2026-03-14T00:00:00Z is needed"),

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use stayput_core::command::aws_s3api;
 use stayput_core::forecast::{Amount, BucketForecast, Forecast, Harm, JobAge};
 
 use crate::quantity::{Bytes, Count, Table};
@@ -43,9 +44,12 @@ pub(super) fn write(
         if bucket.perhaps_archived > 0 {
             all.push(format!(
                 "{} or move to a class of which nobody can tell here whether it stays readable, such as INTELLIGENT_TIERING with its archive \
-                 tiers: look with `aws s3api list-bucket-intelligent-tiering-configurations --bucket {}`.",
+                 tiers: look with `{}`.",
                 Count(bucket.perhaps_archived, "needed object lies in", "needed objects lie in"),
-                bucket.bucket
+                aws_s3api(
+                    "list-bucket-intelligent-tiering-configurations",
+                    &[("Bucket", &bucket.bucket)]
+                )
             ));
         }
         for (other, amount) in &forecast.without_rules {

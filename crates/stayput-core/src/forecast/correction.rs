@@ -8,7 +8,8 @@ use s3_documents::lifecycle::{Expiration, LifecycleConfiguration, LifecycleRule,
 use serde::Serialize;
 
 use super::outcome::RuleName;
-use crate::lifecycle_rules::{BucketRules, is_readable};
+use crate::command::aws_s3api;
+use crate::lifecycle_rules::{BucketRules, is_readable, reaches_into};
 
 /// A rule that replaces an expiration leaves noncurrent versions at least so many days: time to find out that something is missing.
 const LEAST_NONCURRENT_DAYS: u32 = 30;
@@ -48,8 +49,9 @@ pub(super) fn of(
     for (place, rule) in rules.rules().iter().enumerate() {
         let takes = touched.get(place).copied().unwrap_or(false);
         // What is needed tomorrow lies in the same directories. A rule that asks for tags may well leave it alone, as Flink sets none.
-        let will_take =
-            rule.enabled && rule.filter.tags.is_empty() && overlaps(&rule.filter.prefix, protected);
+        let will_take = rule.enabled
+            && rule.filter.tags.is_empty()
+            && protected.iter().any(|directory| reaches_into(rule, directory));
         if !takes && !will_take {
             kept.push(rule.clone());
             continue;
@@ -78,6 +80,7 @@ pub(super) fn of(
     let configuration = (!corrected.rules.is_empty())
         .then(|| corrected.to_json())
         .flatten();
+    let names = [("Bucket", bucket)];
     let command = if configuration.is_some() {
         let minimum = corrected
             .minimum_transition_size
@@ -85,23 +88,16 @@ pub(super) fn of(
             .map_or(String::new(), |name| {
                 format!(" --transition-default-minimum-object-size {name}")
             });
-        format!(
-            "aws s3api put-bucket-lifecycle-configuration --bucket {bucket}{minimum} --lifecycle-configuration file://rules.json"
-        )
+        let command = aws_s3api("put-bucket-lifecycle-configuration", &names);
+        format!("{command}{minimum} --lifecycle-configuration file://rules.json")
     } else {
-        format!("aws s3api delete-bucket-lifecycle --bucket {bucket}")
+        aws_s3api("delete-bucket-lifecycle", &names)
     };
     Some(Correction {
         changes,
         configuration,
         command,
     })
-}
-
-fn overlaps(prefix: &str, protected: &[String]) -> bool {
-    protected
-        .iter()
-        .any(|directory| directory.starts_with(prefix) || prefix.starts_with(directory.as_str()))
 }
 
 /// The rule without what it does to current versions; `None` if nothing is left of it. And what was changed; `None`: nothing.

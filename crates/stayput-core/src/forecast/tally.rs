@@ -1,7 +1,8 @@
 //! The sums of one bucket: what each rule does to which job, without keeping the objects.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
+use hashbrown::HashMap;
 use s3_documents::bucket::Versioning;
 
 use super::correction;
@@ -9,7 +10,7 @@ use super::outcome::{
     AbortRisk, Amount, BrokenSnapshot, BucketForecast, Harm, HarmKind, JobAge, PutBack, RuleName,
 };
 use crate::lifecycle_rules::{
-    Action, BucketRules, Effect, NotKnown, RuledVersion, When, days_not_due_yet, is_readable,
+    Action, BucketRules, Effect, NearRules, NotKnown, RuledVersion, When, days_not_due_yet, is_readable,
 };
 use crate::location::ObjectLocation;
 use crate::report::finding::EXAMPLES;
@@ -27,7 +28,7 @@ pub(super) struct NeededBy {
 
 pub(super) struct Tally<'a> {
     bucket: &'a str,
-    rules: BucketRules<'a>,
+    rules: NearRules<'a>,
     /// Directories whose objects are needed, sorted, none below another.
     protected: Vec<String>,
     now: Timestamp,
@@ -129,7 +130,7 @@ impl<'a> Tally<'a> {
     ) -> Self {
         Self {
             bucket,
-            rules,
+            rules: NearRules::new(rules),
             protected,
             now,
             needed: Amount::default(),
@@ -205,7 +206,7 @@ impl<'a> Tally<'a> {
     }
 
     pub(super) fn upload(&mut self, key: &str, begun: Option<Timestamp>) {
-        if let Some(effect) = self.rules.abort(key, begun) {
+        if let Some(effect) = self.rules.bucket().abort(key, begun) {
             self.aborts.entry(effect.rule).or_default().add(effect.at, key);
         }
     }
@@ -215,19 +216,10 @@ impl<'a> Tally<'a> {
     }
 
     fn jobs_need(&mut self, version: &RuledVersion<'_>) {
-        let mut last = None;
-        for by in &self.needed_by {
-            if last == Some(by.job) {
-                continue;
-            }
-            last = Some(by.job);
-            let sums = self.jobs.entry(by.job).or_default();
+        for of_job in self.needed_by.chunk_by(|a, b| a.job == b.job) {
+            let sums = self.jobs.entry(of_job[0].job).or_default();
             sums.needed.add(version.size);
-            let own = self
-                .needed_by
-                .iter()
-                .any(|other| other.job == by.job && other.exclusive);
-            sums.shared += u64::from(!own);
+            sums.shared += u64::from(!of_job.iter().any(|by| by.exclusive));
             if let Some(written) = version.written
                 && sums.oldest.as_ref().is_none_or(|(oldest, _)| written < *oldest)
             {
@@ -237,25 +229,20 @@ impl<'a> Tally<'a> {
     }
 
     fn harm(&mut self, version: &RuledVersion<'_>, effect: &Effect<'a>, taken: Taken<'a>, put_back: PutBack) {
-        let mut last = None;
-        for by in &self.needed_by {
-            let when = match effect.when {
-                When::Days(days) => (false, i64::from(days)),
-                When::Date(date) => (true, date.millis()),
-            };
+        let when = match effect.when {
+            When::Days(days) => (false, i64::from(days)),
+            When::Date(date) => (true, date.millis()),
+        };
+        for of_job in self.needed_by.chunk_by(|a, b| a.job == b.job) {
             let key = HarmKey {
-                job: by.job,
+                job: of_job[0].job,
                 rule: effect.rule,
                 action: taken,
                 when,
                 depends_on: effect.depends_on,
             };
             let sums = self.harms.entry(key).or_default();
-            sums.snapshots.insert(by.snapshot);
-            if last == Some(by.job) {
-                continue;
-            }
-            last = Some(by.job);
+            sums.snapshots.extend(of_job.iter().map(|by| by.snapshot));
             sums.amount.add(version.size);
             match effect.at {
                 Some(at) => {
@@ -269,7 +256,7 @@ impl<'a> Tally<'a> {
         }
     }
 
-    fn put_back(&self, version: &RuledVersion<'_>, effect: &Effect<'_>) -> PutBack {
+    fn put_back(&mut self, version: &RuledVersion<'_>, effect: &Effect<'_>) -> PutBack {
         match (effect.action, effect.depends_on) {
             (Action::Delete, Some(NotKnown::Version)) => PutBack::PerhapsNever,
             (Action::Delete, _) => PutBack::Never,
@@ -293,8 +280,9 @@ impl<'a> Tally<'a> {
 
     pub(super) fn finish(self, jobs: &[&JobDirectory], snapshots: &[&ObjectLocation]) -> BucketForecast {
         let bucket = self.bucket;
-        let rules = self.rules.rules();
-        let correction = correction::of(bucket, &self.rules, &self.protected, &self.touched);
+        let rules = self.rules.bucket();
+        let correction = correction::of(bucket, rules, &self.protected, &self.touched);
+        let (rules, versioning) = (rules.rules(), rules.versioning());
         let mut harms: Vec<Harm> = self
             .harms
             .into_iter()
@@ -358,7 +346,7 @@ impl<'a> Tally<'a> {
         broken.sort_by(|a, b| a.metadata.cmp(&b.metadata));
         BucketForecast {
             bucket: bucket.to_owned(),
-            versioning: match self.rules.versioning() {
+            versioning: match versioning {
                 Versioning::Enabled => "enabled",
                 Versioning::Suspended => "suspended",
                 Versioning::Never => "never",

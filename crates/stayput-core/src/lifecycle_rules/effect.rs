@@ -8,7 +8,7 @@ use s3_documents::lifecycle::{
     Expiration, LifecycleConfiguration, LifecycleRule, MinimumTransitionSize, Tag, TransitionTime,
 };
 
-use super::filter::{Fit, NotKnown, fit};
+use super::filter::{Fit, NotKnown, fit, reaches_into};
 use super::storage_class::step;
 use super::{DAY, due};
 use crate::extent::Extent;
@@ -160,21 +160,7 @@ impl<'r> BucketRules<'r> {
 
     /// Everything that happens to a version, in order, into `found`, which is emptied first. What another action surely forestalls isn't there.
     pub fn effects(&self, version: &RuledVersion<'_>, found: &mut Vec<Effect<'r>>) {
-        found.clear();
-        match version.place {
-            VersionPlace::Current => {
-                self.expirations(version, found);
-                let end = keep_the_first(found);
-                self.transitions(version, end, found);
-                found.sort_by(order);
-                steps_down(version.storage_class, found);
-                if let Some(end) = end.filter(|end| end.action == Action::Hide) {
-                    let hidden = end.at.map(|at| at.max(self.now.midnight()));
-                    self.noncurrent(version, hidden, Some(0), found);
-                }
-            }
-            VersionPlace::Noncurrent { since, newer } => self.noncurrent(version, since, newer, found),
-        }
+        NearRules::new(*self).effects(version, found);
     }
 
     /// From when on a version that becomes noncurrent at `since` is surely or perhaps gone for good, and by which rule.
@@ -184,9 +170,7 @@ impl<'r> BucketRules<'r> {
         since: Option<Timestamp>,
         newer: Option<u32>,
     ) -> Option<Effect<'r>> {
-        let mut found = Vec::new();
-        self.purges(version, since, newer, &mut found);
-        found.into_iter().min_by(|a, b| order(a, b))
+        NearRules::new(*self).purge(version, since, newer)
     }
 
     /// What happens to an unfinished upload of this key that was begun at `begun`.
@@ -205,14 +189,85 @@ impl<'r> BucketRules<'r> {
         });
         aborts.min_by_key(|effect| effect.when)
     }
+}
+
+/// The rules of a bucket for versions that come directory by directory, as listings show them: of many rules few reach into the directory at
+/// hand, and only those are asked.
+#[derive(Clone, Debug)]
+pub(crate) struct NearRules<'r> {
+    rules: BucketRules<'r>,
+    /// The directory of the key that was asked about last; `None` before the first.
+    directory: Option<String>,
+    /// The enabled rules that can take objects of it by their prefixes, with their places in the configuration.
+    near: Vec<(usize, &'r LifecycleRule)>,
+}
+
+impl<'r> NearRules<'r> {
+    pub(crate) fn new(rules: BucketRules<'r>) -> Self {
+        Self {
+            rules,
+            directory: None,
+            near: Vec::new(),
+        }
+    }
+
+    /// The rules, wherever they reach.
+    pub(crate) fn bucket(&self) -> &BucketRules<'r> {
+        &self.rules
+    }
+
+    fn move_to(&mut self, key: &str) {
+        let directory = key.rfind('/').map_or("", |slash| &key[..=slash]);
+        if self.directory.as_deref() == Some(directory) {
+            return;
+        }
+        self.near.clear();
+        let all = self.rules.rules().iter().enumerate();
+        self.near
+            .extend(all.filter(|(_, rule)| rule.enabled && reaches_into(rule, directory)));
+        let kept = self.directory.get_or_insert_default();
+        kept.clear();
+        kept.push_str(directory);
+    }
+
+    /// As [`BucketRules::effects`].
+    pub(crate) fn effects(&mut self, version: &RuledVersion<'_>, found: &mut Vec<Effect<'r>>) {
+        self.move_to(version.key);
+        found.clear();
+        match version.place {
+            VersionPlace::Current => {
+                self.expirations(version, found);
+                let end = keep_the_first(found);
+                self.transitions(version, end, found);
+                found.sort_by(order);
+                steps_down(version.storage_class, found);
+                if let Some(end) = end.filter(|end| end.action == Action::Hide) {
+                    let hidden = end.at.map(|at| at.max(self.rules.now.midnight()));
+                    self.noncurrent(version, hidden, Some(0), found);
+                }
+            }
+            VersionPlace::Noncurrent { since, newer } => self.noncurrent(version, since, newer, found),
+        }
+    }
+
+    /// As [`BucketRules::purge`].
+    pub(crate) fn purge(
+        &mut self,
+        version: &RuledVersion<'_>,
+        since: Option<Timestamp>,
+        newer: Option<u32>,
+    ) -> Option<Effect<'r>> {
+        self.move_to(version.key);
+        self.purges(version, since, newer).min_by(order)
+    }
 
     fn expirations(&self, version: &RuledVersion<'_>, found: &mut Vec<Effect<'r>>) {
-        let (action, unsure) = match (self.versioning, version.null_version) {
+        let (action, unsure) = match (self.rules.versioning, version.null_version) {
             (Versioning::Enabled, _) | (Versioning::Suspended, Some(false)) => (Action::Hide, None),
             (Versioning::Never, _) | (Versioning::Suspended, Some(true)) => (Action::Delete, None),
             (Versioning::Suspended, None) => (Action::Delete, Some(NotKnown::Version)),
         };
-        for (rule, r) in self.rules().iter().enumerate() {
+        for (rule, r) in self.near.iter().copied() {
             let (when, at) = match r.expiration {
                 Some(Expiration::Days(days)) => (
                     When::Days(days),
@@ -234,7 +289,7 @@ impl<'r> BucketRules<'r> {
     }
 
     fn transitions(&self, version: &RuledVersion<'_>, end: Option<Effect<'r>>, found: &mut Vec<Effect<'r>>) {
-        for (rule, r) in self.rules().iter().enumerate() {
+        for (rule, r) in self.near.iter().copied() {
             for t in &r.transitions {
                 let (when, at) = match t.when {
                     TransitionTime::Days(days) => (
@@ -271,7 +326,7 @@ impl<'r> BucketRules<'r> {
         let own_size = rule.filter.size_greater_than.is_some() || rule.filter.size_less_than.is_some();
         fit(rule, version.key, version.size, version.tags).and(|| {
             let archive = matches!(storage_class, "GLACIER" | "DEEP_ARCHIVE");
-            let minimum = self.configuration.minimum_transition_size;
+            let minimum = self.rules.configuration.minimum_transition_size;
             if own_size || (archive && minimum == MinimumTransitionSize::VariesByClass) {
                 return Fit::Yes;
             }
@@ -293,14 +348,12 @@ impl<'r> BucketRules<'r> {
         newer: Option<u32>,
         found: &mut Vec<Effect<'r>>,
     ) {
-        if self.versioning == Versioning::Never {
+        if self.rules.versioning == Versioning::Never {
             return;
         }
-        let before = found.len();
-        self.purges(version, since, newer, found);
-        let mut later = found.split_off(before);
+        let mut later: Vec<Effect<'r>> = self.purges(version, since, newer).collect();
         let end = keep_the_first(&mut later);
-        for (rule, r) in self.rules().iter().enumerate() {
+        for (rule, r) in self.near.iter().copied() {
             for t in &r.noncurrent_transitions {
                 let fits = kept(t.newer_noncurrent_versions, newer)
                     .and(|| self.moves(r, version, &t.storage_class))
@@ -330,25 +383,20 @@ impl<'r> BucketRules<'r> {
         version: &RuledVersion<'_>,
         since: Option<Timestamp>,
         newer: Option<u32>,
-        found: &mut Vec<Effect<'r>>,
-    ) {
-        for (rule, r) in self.rules().iter().enumerate() {
-            let Some(n) = r.noncurrent_expiration else {
-                continue;
-            };
-            let fits = kept(n.newer_noncurrent_versions, newer)
+    ) -> impl Iterator<Item = Effect<'r>> {
+        self.near.iter().filter_map(move |(rule, r)| {
+            let n = r.noncurrent_expiration?;
+            let depends_on = kept(n.newer_noncurrent_versions, newer)
                 .and(|| fit(r, version.key, version.size, version.tags))
-                .depends_on();
-            if let Some(depends_on) = fits {
-                found.push(Effect {
-                    rule,
-                    action: Action::Purge,
-                    when: When::Days(n.noncurrent_days),
-                    at: since.map(|since| due(since, n.noncurrent_days)),
-                    depends_on,
-                });
-            }
-        }
+                .depends_on()?;
+            Some(Effect {
+                rule: *rule,
+                action: Action::Purge,
+                when: When::Days(n.noncurrent_days),
+                at: since.map(|since| due(since, n.noncurrent_days)),
+                depends_on,
+            })
+        })
     }
 }
 

@@ -52,6 +52,12 @@ impl Fit {
     }
 }
 
+/// Whether a rule can take anything in or below a directory, as far as its prefix says.
+pub(crate) fn reaches_into(rule: &LifecycleRule, directory: &str) -> bool {
+    let prefix = rule.filter.prefix.as_str();
+    directory.starts_with(prefix) || prefix.starts_with(directory)
+}
+
 /// What an enabled rule's filter says of an object.
 pub(super) fn fit(rule: &LifecycleRule, key: &str, size: Extent, tags: Option<&[Tag]>) -> Fit {
     let filter = &rule.filter;

@@ -16,7 +16,7 @@ use stayput_core::version::KeyHistory;
 use super::judging::{Bench, Judged};
 use super::{
     BatchReport, Breadth, Cause, Class, Clock, Eyes, Guard, Hand, Journal, Moment, Named, Notice,
-    ObjectLocation, Outcome, PortError, Prepared, Reading, RootKind, Survey, Timestamp, Verdict,
+    ObjectLocation, Outcome, PortError, Reading, RootKind, Survey, Timestamp, Verdict, survey_again,
 };
 use crate::inspect::{
     Inspected, LookedAt, Seen, SeenObjects, VisibleObject, held_against, put_together, references_of,
@@ -46,51 +46,22 @@ where
     pub async fn sweep(&mut self) -> SweepReport {
         let now = self.clock.now();
         let buckets = self.watched();
-        let Prepared {
-            switches,
-            switches_unread,
-            mut failed,
-            unknown,
-            rules,
-            versioning,
-        } = self.prepare(&buckets, now).await;
-        let Self {
-            reading,
-            memory,
-            mandate,
-            survey,
-            told,
-            hand,
-            ..
-        } = self;
-        let eyes = Eyes {
-            reading: &*reading,
-            memory: &*memory,
-            mandate: &*mandate,
-            told: &*told,
-            switches: &switches,
-            rules: &rules,
-            now,
-        };
-        let mut named = Named::default();
-        match eyes.memory.hidden().await {
-            Ok(hidden) => named.hidden = hidden,
-            Err(e) => failed.push(e.to_string()),
-        }
-        survey.refresh(&eyes, &named, Breadth::Everything).await;
+        let prepared = self.prepare(&buckets, now).await;
+        let (eyes, survey, hand) = self.at_work(&prepared, now);
+        let failed = prepared.failed.clone();
+        survey_again(&eyes, survey, Named::default(), Breadth::Everything, failed).await;
         read_sinks(&eyes, survey).await;
-        survey.failed.extend(failed);
 
         let mut look = Look {
-            unknown,
+            unknown: prepared.unknown.clone(),
             ..Look::default()
         };
-        let forecast = look.at_snapshots(&eyes, survey, &versioning).await;
+        let forecast = look.at_snapshots(&eyes, survey, &prepared.versioning).await;
         look.at_ha_stores(&eyes).await;
         let about_settings = roots::findings(&eyes, &mut look.unread, &mut look.unknown).await;
 
         let notices: Vec<Notice> = look.notices.into_values().collect();
-        let mut bench = Bench::new(eyes, survey, hand, versioning, switches_unread).mending(look.mendable);
+        let mut bench = Bench::new(eyes, survey, hand, &prepared).mending(look.mendable);
         let mut judged = bench.judge_all(&notices).await;
         judged.extend(look.reports.into_values());
         let mut unread = std::mem::take(&mut look.unread);
@@ -360,8 +331,8 @@ impl Look {
             self.report(FindingCode::Overwritten, object, metadata, class);
         }
         if class >= Class::Resting {
-            for (location, archived) in archived(catalogue, id, seen) {
-                if !inspected.overwritten.contains(location) && archived {
+            for location in archived(catalogue, id, seen) {
+                if !inspected.overwritten.contains(location) {
                     self.report(FindingCode::ArchivedInPlace, location, metadata, class);
                 }
             }
@@ -487,18 +458,18 @@ fn listed(visible: &VisibleObject) -> Listed<'_> {
     }
 }
 
-/// The visible objects that a snapshot names, and whether Flink can't read them since they lie in an archive class.
+/// The visible objects that a snapshot names and Flink can't read, since they lie in an archive class.
 fn archived<'s>(
     catalogue: &'s Catalogue,
     id: SnapshotId,
     seen: &'s SeenObjects,
-) -> impl Iterator<Item = (&'s ObjectLocation, bool)> {
+) -> impl Iterator<Item = &'s ObjectLocation> {
     let references = catalogue.get(id).and_then(|s| s.facts()).map(|f| f.references);
     references
         .into_iter()
         .flat_map(|r| catalogue.index.objects_of(r))
         .filter_map(|object| match seen.get(object) {
-            Some((location, Seen::Visible(visible))) => Some((location, visible.is_archived())),
+            Some((location, Seen::Visible(visible))) => visible.is_archived().then_some(location),
             Some((_, Seen::Missing(_))) | None => None,
         })
 }

@@ -1,68 +1,25 @@
-//! Commands that a person may paste, made of names that anybody may have chosen.
+//! The command that a person may paste to undo a deletion.
 
-use serde_json::json;
+use stayput_core::command::aws_s3api;
 use stayput_core::location::ObjectLocation;
-use stayput_core::shown::is_unsafe;
 use stayput_core::version::{KeyHistory, VersionKind};
 
 /// The command that removes the markers on top, all of them, so that the version below is visible again.
-///
-/// It is one line without a control character, safe to paste into any POSIX shell, and means this very key: no part of a name
-/// becomes a command, an option, or the name of a local file that the AWS command would read (`file://…`).
 pub(super) fn undo_command(location: &ObjectLocation, history: Option<&KeyHistory>) -> Option<String> {
     let commands: Vec<String> = history?
         .entries()
         .iter()
         .take_while(|entry| entry.kind == VersionKind::Marker)
-        .map(|marker| delete(location.bucket(), location.key(), marker.id.as_str()))
+        .map(|marker| {
+            let names = [
+                ("Bucket", location.bucket()),
+                ("Key", location.key()),
+                ("VersionId", marker.id.as_str()),
+            ];
+            aws_s3api("delete-object", &names)
+        })
         .collect();
     (!commands.is_empty()).then(|| commands.join(" && "))
-}
-
-fn delete(bucket: &str, key: &str, version: &str) -> String {
-    let command = "aws s3api delete-object";
-    if [bucket, key, version].into_iter().all(is_an_argument) {
-        return format!(
-            "{command} --bucket {} --key {} --version-id {}",
-            quoted(bucket),
-            quoted(key),
-            quoted(version)
-        );
-    }
-    let input = json!({"Bucket": bucket, "Key": key, "VersionId": version}).to_string();
-    format!("{command} --cli-input-json '{}'", ascii(&input))
-}
-
-/// Whether the AWS command takes the text for what it is, and a terminal shows it.
-fn is_an_argument(text: &str) -> bool {
-    let means_more = ["-", "file://", "fileb://", "http://", "https://"];
-    !text.contains(is_unsafe) && !means_more.iter().any(|start| text.starts_with(start))
-}
-
-/// For a POSIX shell.
-fn quoted(text: &str) -> String {
-    let plain = |b: u8| b.is_ascii_alphanumeric() || b"/._-".contains(&b);
-    if !text.is_empty() && text.bytes().all(plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    }
-}
-
-/// JSON that means the same, of ASCII characters only and without `'`. These can stand only within its strings.
-fn ascii(json: &str) -> String {
-    let mut text = String::with_capacity(json.len());
-    for c in json.chars() {
-        if c == '\'' || !matches!(c, ' '..='~') {
-            let mut units = [0; 2];
-            for unit in c.encode_utf16(&mut units) {
-                text.push_str(&format!("\\u{unit:04x}"));
-            }
-        } else {
-            text.push(c);
-        }
-    }
-    text
 }
 
 #[cfg(test)]
@@ -70,6 +27,8 @@ mod tests {
     use std::process::Command;
 
     use proptest::prelude::*;
+    use stayput_core::command::is_an_argument;
+    use stayput_core::shown::is_unsafe;
     use stayput_core::timestamp::Timestamp;
     use stayput_core::version::{VersionEntry, VersionId};
 

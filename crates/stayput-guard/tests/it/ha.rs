@@ -1,21 +1,12 @@
 //! What an HA store names is running, whatever its age: the job of a ZooKeeper cluster whose store stayed at chk-9 while chk-10 was written.
 
-use std::path::PathBuf;
-
-use s3_documents::bucket::Versioning;
-use s3_documents::listing::parse_versions;
-use s3_model::{Content, Fault, Model, ModelBucket, Object};
+use s3_model::{Content, Fault, Object};
 use stayput_core::report::finding::FindingCode;
-use stayput_core::root::{Root, RootKind, Roots};
+use stayput_core::root::{RootKind, Roots};
 use stayput_core::verdict::LeaveReason;
-use stayput_guard::guard::Guard;
-use stayput_guard::mandate::Mandate;
 use stayput_guard::port::PortErrorKind;
 
-use crate::lab::{
-    ActingGuard, BUCKET, COPIED, HOUR, MINUTE, SETTLE, Who, at, done_about, mandate, outcome_on, told,
-    verdict_on, word,
-};
+use crate::lab::{COPIED, HOUR, Lab, MINUTE, SETTLE, Who, done_about, outcome_on, root, verdict_on, word};
 
 const JOB: &str = "ha-run/348e45eca2d30d875a12b1e6f963aef8/";
 const HA_OBJECT: &str = "ha/lab/completedCheckpoint010d740ab2ce";
@@ -23,92 +14,32 @@ const HA_OBJECT: &str = "ha/lab/completedCheckpoint010d740ab2ce";
 const OF_CHK_9: &str = "chk-9/a4879690-5b67-45bc-bcbb-da1d42e65620";
 const OF_CHK_8: &str = "chk-8/890e3aa0-8514-49f7-8613-ab8dd756f8f6";
 
-struct Store {
-    model: Model,
-    bucket: ModelBucket,
-    mandate: Mandate,
+/// Ten o'clock, everything visible.
+fn store() -> Lab {
+    let roots = vec![root("ha-run/", RootKind::Checkpoints), root("ha/", RootKind::Ha)];
+    let (lab, with_bytes) = Lab::of_story("ha-names-an-older-checkpoint", roots);
+    assert_eq!(with_bytes, 4, "the object of the store and three _metadata");
+    lab
 }
 
-fn story(file: &str) -> Vec<u8> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("../../tests/corpus/stories/ha-names-an-older-checkpoint")
-        .join(file);
-    std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+fn ha_bytes(lab: &Lab) -> Vec<u8> {
+    let object = lab
+        .bucket
+        .current(HA_OBJECT)
+        .and_then(|v| v.object)
+        .expect("data");
+    bytes_of(&object)
 }
 
-impl Store {
-    /// Twenty minutes past ten, everything visible.
-    fn new() -> Self {
-        let model = Model::new(at("2026-11-28T10:00:00Z"));
-        let bucket = model.create_bucket(BUCKET, Versioning::Enabled);
-        let mut listing = parse_versions(&story("bucket.json")).expect("a listing");
-        listing.delete_markers.clear();
-        for version in &mut listing.versions {
-            version.is_latest = true;
-        }
-        bucket.load(&listing).expect("a whole listing");
-        let mut with_bytes = 0;
-        for version in &listing.versions {
-            if version.key.ends_with("_metadata") || version.key == HA_OBJECT {
-                let bytes = story(&format!("metadata/{}@{}", version.key, version.version_id));
-                let current = bucket.current(&version.key).expect("it is there").id;
-                assert!(bucket.edit(&version.key, &current, |o| o.content = Content::from(bytes)));
-                with_bytes += 1;
-            }
-        }
-        assert_eq!(with_bytes, 4);
-        let root = |uri: &str, kind| Root::new(&format!("s3://{BUCKET}/{uri}"), kind, None).expect("a root");
-        let mandate = Mandate {
-            roots: Roots::new(vec![
-                root("ha-run/", RootKind::Checkpoints),
-                root("ha/", RootKind::Ha),
-            ]),
-            ..mandate()
-        };
-        Self {
-            model,
-            bucket,
-            mandate,
-        }
-    }
-
-    fn guard(&self) -> ActingGuard {
-        let control = self
-            .model
-            .bucket("ops")
-            .unwrap_or_else(|| self.model.create_bucket("ops", Versioning::Never));
-        let journal = self.model.journal(&control, "stayput/");
-        let m = || self.model.clone();
-        Guard::acting(m(), Some(journal), m(), m(), self.mandate.clone())
-    }
-
-    fn delete(&self, who: Who, key: &str) -> stayput_guard::batch::Message {
-        let marker = match who {
-            Who::Rule => self.bucket.expire(key),
-            _ => self.bucket.delete(key),
-        };
-        told(who, key, marker.as_ref(), self.model.now())
-    }
-
-    fn ha_bytes(&self) -> Vec<u8> {
-        let object = self
-            .bucket
-            .current(HA_OBJECT)
-            .and_then(|v| v.object)
-            .expect("data");
-        bytes_of(&object)
-    }
-
-    fn requests_for_ha(&self) -> (usize, usize) {
-        let calls = self.model.take_calls();
-        let of = |operation: &str| {
-            calls
-                .iter()
-                .filter(|c| c.operation == operation && c.key.starts_with("ha/"))
-                .count()
-        };
-        (of("ListObjectsV2"), of("GetObject"))
-    }
+fn requests_for_ha(lab: &Lab) -> (usize, usize) {
+    let calls = lab.model.take_calls();
+    let of = |operation: &str| {
+        calls
+            .iter()
+            .filter(|c| c.operation == operation && c.key.starts_with("ha/"))
+            .count()
+    };
+    (of("ListObjectsV2"), of("GetObject"))
 }
 
 fn bytes_of(object: &Object) -> Vec<u8> {
@@ -125,7 +56,7 @@ fn key(of_job: &str) -> String {
 #[tokio::test]
 async fn what_the_store_names_comes_back_and_what_only_older_ones_name_is_left() {
     for who in [Who::Alice, Who::Rule] {
-        let store = Store::new();
+        let store = store();
         let messages = [
             store.delete(who, &key(OF_CHK_9)),
             store.delete(who, &key(OF_CHK_8)),
@@ -149,7 +80,7 @@ async fn what_the_store_names_comes_back_and_what_only_older_ones_name_is_left()
 
 #[tokio::test]
 async fn without_an_ha_root_the_older_checkpoint_is_spare() {
-    let mut store = Store::new();
+    let mut store = store();
     let only = store
         .mandate
         .roots
@@ -167,7 +98,7 @@ async fn without_an_ha_root_the_older_checkpoint_is_spare() {
 #[tokio::test]
 async fn what_flink_subsumes_is_left_whether_messages_tell_of_the_store_or_not() {
     for told_of_the_store in [true, false] {
-        let store = Store::new();
+        let store = store();
         let mut guard = store.guard();
         let warm = [store.delete(Who::Flink, &key(OF_CHK_8))];
         assert_eq!(
@@ -183,7 +114,7 @@ async fn what_flink_subsumes_is_left_whether_messages_tell_of_the_store_or_not()
         store.model.take_calls();
         let report = guard.handle(&messages).await;
         assert_eq!(word(outcome_on(&report, &key(OF_CHK_9))), "leave: spare");
-        let (lists, gets) = store.requests_for_ha();
+        let (lists, gets) = requests_for_ha(&store);
         assert_eq!(
             (lists, gets),
             (usize::from(!told_of_the_store), 0),
@@ -200,7 +131,7 @@ async fn what_flink_subsumes_is_left_whether_messages_tell_of_the_store_or_not()
 
 #[tokio::test]
 async fn a_stranger_who_takes_the_stores_object_too_doesnt_make_it_forgotten() {
-    let store = Store::new();
+    let store = store();
     let messages = [
         store.delete(Who::Alice, HA_OBJECT),
         store.delete(Who::Alice, &key(OF_CHK_9)),
@@ -215,7 +146,7 @@ async fn a_stranger_who_takes_the_stores_object_too_doesnt_make_it_forgotten() {
 #[tokio::test]
 async fn the_store_stands_for_a_metadata_that_cant_be_read() {
     for damaged in [true, false] {
-        let store = Store::new();
+        let store = store();
         let metadata = key("chk-9/_metadata");
         let version = store.bucket.current(&metadata).expect("visible").id;
         if damaged {
@@ -237,7 +168,7 @@ async fn the_store_stands_for_a_metadata_that_cant_be_read() {
 
 #[tokio::test]
 async fn a_checkpoint_that_only_the_store_knew_is_forgotten_with_it() {
-    let store = Store::new();
+    let store = store();
     let metadata = key("chk-9/_metadata");
     let version = store.bucket.current(&metadata).expect("visible").id;
     assert!(store.bucket.delete_version(&metadata, &version));
@@ -253,12 +184,12 @@ async fn a_checkpoint_that_only_the_store_knew_is_forgotten_with_it() {
 /// A relative handle of `_metadata` can name a file that never was (FLINK-39964); the store's object has the right path.
 #[tokio::test]
 async fn what_the_store_names_and_metadata_does_not_is_needed_too() {
-    let store = Store::new();
+    let store = store();
     let (old, new) = (
         "a4879690-5b67-45bc-bcbb-da1d42e65620",
         "0a0b0c0d-1111-4222-8333-444455556666",
     );
-    let mut bytes = store.ha_bytes();
+    let mut bytes = ha_bytes(&store);
     let mut changed = 0;
     for at in 0..bytes.len() - old.len() {
         if bytes[at..].starts_with(old.as_bytes()) {
@@ -302,7 +233,7 @@ async fn what_the_store_names_and_metadata_does_not_is_needed_too() {
 
 #[tokio::test]
 async fn a_named_checkpoint_is_read_however_many_newer_ones_are_retained() {
-    let store = Store::new();
+    let store = store();
     let newest = store
         .bucket
         .current(&key("chk-10/_metadata"))
@@ -321,12 +252,12 @@ async fn a_named_checkpoint_is_read_however_many_newer_ones_are_retained() {
 
 #[tokio::test]
 async fn an_object_of_the_store_is_read_once_and_a_root_listed_once() {
-    let store = Store::new();
+    let store = store();
     let more = 200;
     for n in 0..more {
         store.bucket.put(
             &format!("ha/other-{n}/completedCheckpoint{n:012x}"),
-            store.ha_bytes(),
+            ha_bytes(&store),
         );
         store.bucket.put(
             &format!("ha/other-{n}/blob/job_x/blob_p-{n}"),
@@ -337,7 +268,7 @@ async fn an_object_of_the_store_is_read_once_and_a_root_listed_once() {
     store.model.take_calls();
     guard.handle(&[store.delete(Who::Flink, &key(OF_CHK_8))]).await;
     assert_eq!(
-        store.requests_for_ha(),
+        requests_for_ha(&store),
         (1, more + 1),
         "cold: one listing, one GET an object"
     );
@@ -346,7 +277,7 @@ async fn an_object_of_the_store_is_read_once_and_a_root_listed_once() {
         .handle(&[store.delete(Who::Flink, &key("shared/0f0e0d0c-1111-4222-8333-444455556666"))])
         .await;
     assert_eq!(
-        store.requests_for_ha(),
+        requests_for_ha(&store),
         (0, 0),
         "warm: nothing that the store names was deleted"
     );
@@ -355,7 +286,7 @@ async fn an_object_of_the_store_is_read_once_and_a_root_listed_once() {
         .handle(&[store.delete(Who::Flink, &key("shared/0f0e0d0c-1111-4222-8333-444455556666"))])
         .await;
     assert_eq!(
-        store.requests_for_ha(),
+        requests_for_ha(&store),
         (1, 0),
         "an hour later: listed again, nothing new to read"
     );
@@ -363,12 +294,12 @@ async fn an_object_of_the_store_is_read_once_and_a_root_listed_once() {
 
 #[tokio::test]
 async fn an_unreadable_object_is_told_once_and_holds_nothing_up() {
-    let store = Store::new();
+    let store = store();
     let garbage: [&[u8]; 4] = [
         b"",
         b"<Error/>",
         &[0xAC, 0xED, 0, 5, 0x73],
-        &store.ha_bytes()[..2000],
+        &ha_bytes(&store)[..2000],
     ];
     for (n, bytes) in garbage.iter().enumerate() {
         store
@@ -403,7 +334,7 @@ async fn an_unreadable_object_is_told_once_and_holds_nothing_up() {
 #[tokio::test]
 async fn a_store_that_cant_be_read_just_now_makes_everybody_wait() {
     for operation in ["ListObjectsV2", "GetObject"] {
-        let store = Store::new();
+        let store = store();
         let mut guard = store.guard();
         store.model.plan(
             Fault::answers(PortErrorKind::Throttled)

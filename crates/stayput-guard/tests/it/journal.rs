@@ -7,11 +7,12 @@ use stayput_core::report::finding::FindingCode;
 use stayput_core::verdict::{LeaveReason, Outcome};
 use stayput_guard::batch::{Answer, BatchReport, Message};
 use stayput_guard::guard::Guard;
+use stayput_guard::memory::OrphansManifest;
 use stayput_guard::port::PortErrorKind;
 
 use crate::lab::{
-    COPIED, DAY, HOUR, JOB_ID, Lab, MINUTE, SETTLE, Who, done_about, metadata_key, of_job, outcome_on,
-    outcomes, real_metadata, told, verdict_on, word,
+    BUCKET, COPIED, DAY, HOUR, JOB_ID, Lab, MINUTE, SETTLE, Who, done_about, metadata_key, of_job,
+    outcome_on, outcomes, real_metadata, told, verdict_on, word,
 };
 
 const CLAIMER: &str = "00000000000000000000000000000002";
@@ -270,6 +271,42 @@ async fn switches_that_cant_be_read_just_now_stop_every_copy() {
     lab.model.forget_faults();
     let report = guard.handle(&messages).await;
     assert_eq!(*done_about(&report, &key), COPIED);
+}
+
+#[tokio::test]
+async fn what_orphans_hid_and_a_snapshot_names_comes_back_once_the_manifest_can_be_read() {
+    let lab = Lab::new();
+    let key = lab.shared_of_head()[0].clone();
+    let other = lab.shared_of_head()[1].clone();
+    let mut guard = lab.guard();
+    let manifest = OrphansManifest {
+        bucket: BUCKET.to_owned(),
+        keys: vec![key.clone()],
+    };
+    guard.memory().remember_orphans("a-run", &manifest).await.unwrap();
+    let messages = [lab.delete(Who::Stayput, &key), lab.delete(Who::Stayput, &other)];
+    lab.model.advance(SETTLE + MINUTE);
+    for operation in ["ListObjectsV2", "GetObject"] {
+        lab.model.plan(
+            Fault::answers(PortErrorKind::Transient)
+                .on(operation)
+                .key("stayput/orphans/")
+                .always(),
+        );
+        let report = guard.handle(&messages).await;
+        for key in [&key, &other] {
+            let outcome = outcome_on(&report, key);
+            assert!(
+                matches!(outcome, Outcome::Later { .. }),
+                "{operation}: {}",
+                word(outcome)
+            );
+        }
+        lab.model.forget_faults();
+    }
+    let report = guard.handle(&messages).await;
+    assert_eq!(*done_about(&report, &key), COPIED);
+    assert_eq!(*outcome_on(&report, &other), Outcome::Leave(LeaveReason::Ours));
 }
 
 #[tokio::test]

@@ -1,11 +1,11 @@
 //! A real job on the model: two retained checkpoints that Flink 2.3.0 wrote, everything visible, and who deletes what.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use s3_documents::bucket::Versioning;
-use s3_documents::listing::parse_versions;
+use s3_documents::listing::{VersionListing, parse_versions};
 use s3_documents::notification::parse_body;
 use s3_model::{Content, Model, ModelBucket, ModelJournal, Object};
 use serde_json::{Value, json};
@@ -59,9 +59,21 @@ pub(crate) struct Lab {
     pub(crate) mandate: Mandate,
 }
 
-fn story(file: &str) -> Vec<u8> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/stories/lifecycle-running");
-    std::fs::read(path.join(file)).expect("the stories are part of the repository")
+fn story(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../../tests/corpus/stories")
+        .join(name)
+}
+
+/// The versions of a story's bucket. What the story deletes comes back: a test says itself what goes.
+fn all_visible(story: &Path) -> VersionListing {
+    let bytes = std::fs::read(story.join("bucket.json")).expect("the stories are part of the repository");
+    let mut listing = parse_versions(&bytes).expect("a listing");
+    listing.delete_markers.clear();
+    for version in &mut listing.versions {
+        version.is_latest = true;
+    }
+    listing
 }
 
 /// The bytes of a real `_metadata` of the job: chk-7 or chk-8.
@@ -71,7 +83,8 @@ pub(crate) fn real_metadata(id: u64) -> Vec<u8> {
         8 => "22c6e724-be83-4ddf-92bc-08a6b4b2fd9b",
         _ => panic!("the job retained chk-7 and chk-8"),
     };
-    story(&format!("metadata/{JOB}chk-{id}/_metadata@{version}"))
+    let file = story("lifecycle-running").join(format!("metadata/{JOB}chk-{id}/_metadata@{version}"));
+    std::fs::read(file).expect("the stories are part of the repository")
 }
 
 /// The same `_metadata` under another checkpoint id: it stands behind magic number and version.
@@ -100,8 +113,13 @@ pub(crate) fn at(text: &str) -> Timestamp {
     Timestamp::parse(text).expect("a time")
 }
 
+/// A root of the bucket.
+pub(crate) fn root(prefix: &str, kind: RootKind) -> Root {
+    Root::new(&format!("s3://{BUCKET}/{prefix}"), kind, None).expect("a root")
+}
+
 pub(crate) fn mandate() -> Mandate {
-    let root = Root::new(&format!("s3://{BUCKET}/{ROOT}"), RootKind::Checkpoints, None).expect("a root");
+    let root = root(ROOT, RootKind::Checkpoints);
     Mandate {
         control: None,
         roots: Roots::new(vec![root]),
@@ -130,12 +148,9 @@ impl Lab {
     pub(crate) fn with_versioning(versioning: Versioning) -> Self {
         let model = Model::new(at("2026-11-28T00:02:00Z"));
         let bucket = model.create_bucket(BUCKET, versioning);
-        let mut listing = parse_versions(&story("bucket.json")).expect("a listing");
-        // What the story deletes comes back: a test says itself what goes.
-        listing.delete_markers.clear();
-        for version in &mut listing.versions {
-            version.is_latest = true;
-            if versioning != Versioning::Enabled {
+        let mut listing = all_visible(&story("lifecycle-running"));
+        if versioning != Versioning::Enabled {
+            for version in &mut listing.versions {
                 version.version_id = "null".to_owned();
             }
         }
@@ -152,6 +167,37 @@ impl Lab {
             control,
             mandate: mandate(),
         }
+    }
+
+    /// The bucket of another story at ten o'clock, everything visible, with the bytes that the story has, under these roots. Also how many
+    /// objects have bytes.
+    pub(crate) fn of_story(name: &str, roots: Vec<Root>) -> (Self, usize) {
+        let model = Model::new(at("2026-11-28T10:00:00Z"));
+        let bucket = model.create_bucket(BUCKET, Versioning::Enabled);
+        let story = story(name);
+        let listing = all_visible(&story);
+        bucket.load(&listing).expect("a whole listing");
+        let mut with_bytes = 0;
+        for version in &listing.versions {
+            let file = format!("metadata/{}@{}", version.key, version.version_id);
+            if let Ok(bytes) = std::fs::read(story.join(file)) {
+                let current = bucket.current(&version.key).expect("it is there").id;
+                assert!(bucket.edit(&version.key, &current, |o| o.content = Content::from(bytes)));
+                with_bytes += 1;
+            }
+        }
+        let control = model.create_bucket("ops", Versioning::Never);
+        let mandate = Mandate {
+            roots: Roots::new(roots),
+            ..mandate()
+        };
+        let lab = Self {
+            model,
+            bucket,
+            control,
+            mandate,
+        };
+        (lab, with_bytes)
     }
 
     /// A new process that restores. It shares journal and calls with those before it.

@@ -1,20 +1,10 @@
 //! Tails of exactly-once sinks: small objects that only the operator state of a checkpoint names, of a real job on S3.
 
-use std::path::PathBuf;
-
-use s3_documents::bucket::Versioning;
-use s3_documents::listing::parse_versions;
-use s3_model::{Content, Fault, Model, ModelBucket};
-use stayput_core::root::{Root, RootKind, Roots};
-use stayput_guard::batch::Message;
-use stayput_guard::guard::Guard;
-use stayput_guard::mandate::Mandate;
+use s3_model::{Content, Fault};
+use stayput_core::root::{Root, RootKind};
 use stayput_guard::port::PortErrorKind;
 
-use crate::lab::{
-    ActingGuard, BUCKET, COPIED, MINUTE, SETTLE, Who, at, done_about, mandate, outcome_on, told, verdict_on,
-    word,
-};
+use crate::lab::{COPIED, Lab, MINUTE, SETTLE, Who, at, done_about, outcome_on, root, verdict_on, word};
 
 const ROOT: &str = "2.3.0/filesink-tail/";
 const JOB: &str = "2.3.0/filesink-tail/90f8809cd741c0f72b6bf1e7d762ce72/";
@@ -23,97 +13,39 @@ const ANOTHER_TAIL: &str = "2.3.0/filesink-tail/sinkout/2026-11-29--14/_part-fcc
 /// As a tail is named, but no state names it.
 const NOBODYS: &str = "2.3.0/filesink-tail/sinkout/2026-11-29--14/_part-6343987d-03f8-491b-ad05-22d7beb5f163-0_tmp_00000000-3bc0-4659-8e2e-eb1fe442cf57";
 
-struct Sink {
-    model: Model,
-    bucket: ModelBucket,
-    mandate: Mandate,
+/// Only the checkpoints are under a root: what the sink writes lies outside.
+fn sink() -> Lab {
+    under(vec![root(JOB, RootKind::Checkpoints)])
 }
 
-fn story(file: &str) -> Vec<u8> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("../../tests/corpus/stories/sink-tails-foreign")
-        .join(file);
-    std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+fn sink_under_a_root() -> Lab {
+    under(vec![
+        root(ROOT, RootKind::Checkpoints),
+        root(&format!("{ROOT}sinkout/"), RootKind::Sink),
+    ])
 }
 
-impl Sink {
-    fn new() -> Self {
-        let model = Model::new(at("2026-11-28T10:00:00Z"));
-        let bucket = model.create_bucket(BUCKET, Versioning::Enabled);
-        let mut listing = parse_versions(&story("bucket.json")).expect("a listing");
-        listing.delete_markers.clear();
-        for version in &mut listing.versions {
-            version.is_latest = true;
-        }
-        bucket.load(&listing).expect("a whole listing");
-        let mut blobs = 0;
-        for version in &listing.versions {
-            let bytes = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-                .join("../../tests/corpus/stories/sink-tails-foreign/metadata")
-                .join(format!("{}@{}", version.key, version.version_id));
-            if let Ok(bytes) = std::fs::read(bytes) {
-                let current = bucket.current(&version.key).expect("it is there").id;
-                assert!(bucket.edit(&version.key, &current, |o| o.content = Content::from(bytes)));
-                blobs += 1;
-            }
-        }
-        assert_eq!(
-            blobs, 5,
-            "_metadata, and the state of writer and committer of two subtasks"
-        );
-        // Only the checkpoints are under a root: what the sink writes lies outside.
-        let root = Root::new(&format!("s3://{BUCKET}/{JOB}"), RootKind::Checkpoints, None).expect("a root");
-        Self {
-            model,
-            bucket,
-            mandate: Mandate {
-                roots: Roots::new(vec![root]),
-                ..mandate()
-            },
-        }
-    }
+fn under(roots: Vec<Root>) -> Lab {
+    let (lab, with_bytes) = Lab::of_story("sink-tails-foreign", roots);
+    assert_eq!(
+        with_bytes, 5,
+        "_metadata, and the state of writer and committer of two subtasks"
+    );
+    lab
+}
 
-    fn with_sink_root(mut self) -> Self {
-        let root =
-            |uri: String, kind| Root::new(&format!("s3://{BUCKET}/{uri}"), kind, None).expect("a root");
-        self.mandate.roots = Roots::new(vec![
-            root(ROOT.to_owned(), RootKind::Checkpoints),
-            root(format!("{ROOT}sinkout/"), RootKind::Sink),
-        ]);
-        self
-    }
-
-    fn guard(&self) -> ActingGuard {
-        let control = self
-            .model
-            .bucket("ops")
-            .unwrap_or_else(|| self.model.create_bucket("ops", Versioning::Never));
-        let journal = self.model.journal(&control, "stayput/");
-        let m = || self.model.clone();
-        Guard::acting(m(), Some(journal), m(), m(), self.mandate.clone())
-    }
-
-    fn delete(&self, who: Who, key: &str) -> Message {
-        let marker = match who {
-            Who::Rule => self.bucket.expire(key),
-            _ => self.bucket.delete(key),
-        };
-        told(who, key, marker.as_ref(), self.model.now())
-    }
-
-    /// How many objects of state were read besides `_metadata`.
-    fn state_read(&self) -> usize {
-        let of_state = |c: &&s3_model::Call| {
-            c.operation == "GetObject" && c.key.contains("/chk-3/") && !c.key.ends_with("_metadata")
-        };
-        self.model.take_calls().iter().filter(of_state).count()
-    }
+/// How many objects of state were read besides `_metadata`.
+fn state_read(lab: &Lab) -> usize {
+    let of_state = |c: &&s3_model::Call| {
+        c.operation == "GetObject" && c.key.contains("/chk-3/") && !c.key.ends_with("_metadata")
+    };
+    lab.model.take_calls().iter().filter(of_state).count()
 }
 
 #[tokio::test]
 async fn tails_that_a_stranger_or_a_rule_took_come_back_and_say_which_sink_needs_them() {
     for who in [Who::Alice, Who::Rule] {
-        for sink in [Sink::new(), Sink::new().with_sink_root()] {
+        for sink in [sink(), sink_under_a_root()] {
             // Rules work at midnight, and what they take is older than that.
             sink.model.set_now(at("2026-11-29T00:02:00Z"));
             let messages = [sink.delete(who, TAIL), sink.delete(who, ANOTHER_TAIL)];
@@ -131,7 +63,7 @@ async fn tails_that_a_stranger_or_a_rule_took_come_back_and_say_which_sink_needs
 
 #[tokio::test]
 async fn what_no_state_names_is_left_to_whoever_took_it() {
-    let sink = Sink::new().with_sink_root();
+    let sink = sink_under_a_root();
     sink.bucket.put(NOBODYS, vec![1, 2, 3]);
     let messages = [sink.delete(Who::Alice, NOBODYS)];
     sink.model.advance(SETTLE + MINUTE);
@@ -142,7 +74,7 @@ async fn what_no_state_names_is_left_to_whoever_took_it() {
 /// A sink deletes a tail at every checkpoint, so nothing is read for it.
 #[tokio::test]
 async fn a_tail_that_flink_deleted_is_left_and_costs_no_look() {
-    let sink = Sink::new().with_sink_root();
+    let sink = sink_under_a_root();
     let mut guard = sink.guard();
     let messages = [
         sink.delete(Who::Flink, TAIL),
@@ -151,7 +83,7 @@ async fn a_tail_that_flink_deleted_is_left_and_costs_no_look() {
     sink.model.advance(SETTLE + MINUTE);
     let report = guard.handle(&messages).await;
     assert_eq!(word(outcome_on(&report, TAIL)), "leave: tail of a sink");
-    assert_eq!(sink.state_read(), 0);
+    assert_eq!(state_read(&sink), 0);
     // Known from a stranger's deletion or not, Flink's is left.
     let by_alice = [sink.delete(Who::Alice, NOBODYS)];
     sink.bucket.put(TAIL, vec![1; 13549]);
@@ -168,7 +100,7 @@ async fn a_tail_that_flink_deleted_is_left_and_costs_no_look() {
 
 #[tokio::test]
 async fn a_strangers_tail_waits_until_it_is_quiet() {
-    let sink = Sink::new();
+    let sink = sink();
     let messages = [sink.delete(Who::Alice, TAIL)];
     sink.model.advance(MINUTE);
     let mut guard = sink.guard();
@@ -181,22 +113,22 @@ async fn a_strangers_tail_waits_until_it_is_quiet() {
 
 #[tokio::test]
 async fn the_state_is_read_once_and_only_for_what_can_be_a_tail() {
-    let sink = Sink::new().with_sink_root();
+    let sink = sink_under_a_root();
     let mut guard = sink.guard();
     let other = format!("{ROOT}sinkout/2026-11-29--14/part-0");
     sink.bucket.put(&other, vec![1]);
     guard.handle(&[sink.delete(Who::Alice, &other)]).await;
-    assert_eq!(sink.state_read(), 0, "no tail has such a name");
+    assert_eq!(state_read(&sink), 0, "no tail has such a name");
     guard.handle(&[sink.delete(Who::Alice, TAIL)]).await;
-    assert_eq!(sink.state_read(), 4, "writer and committer, two subtasks each");
+    assert_eq!(state_read(&sink), 4, "writer and committer, two subtasks each");
     sink.model.advance(SETTLE + MINUTE);
     guard.handle(&[sink.delete(Who::Alice, ANOTHER_TAIL)]).await;
-    assert_eq!(sink.state_read(), 0);
+    assert_eq!(state_read(&sink), 0);
 }
 
 #[tokio::test]
 async fn state_that_cant_be_read_just_now_makes_the_verdict_wait() {
-    let sink = Sink::new();
+    let sink = sink();
     let mut guard = sink.guard();
     sink.model.plan(
         Fault::answers(PortErrorKind::Throttled)
@@ -226,7 +158,7 @@ async fn state_that_cant_be_read_just_now_makes_the_verdict_wait() {
 /// A serializer of a later release: nobody knows which tails it names, so what a stranger took comes back.
 #[tokio::test]
 async fn state_of_an_unknown_version_makes_tails_unknown() {
-    let sink = Sink::new().with_sink_root();
+    let sink = sink_under_a_root();
     for key in sink.bucket.keys() {
         let Some(current) = sink.bucket.current(&key).filter(|_| key.starts_with(JOB)) else {
             continue;
@@ -257,7 +189,7 @@ async fn state_of_an_unknown_version_makes_tails_unknown() {
 
 #[tokio::test]
 async fn a_sweep_finds_tails_that_a_rule_took_and_leaves_those_of_which_nobody_knows() {
-    let sink = Sink::new().with_sink_root();
+    let sink = sink_under_a_root();
     sink.model.set_now(at("2026-11-29T00:02:00Z"));
     let rule = br#"{"Rules": [{"ID": "tidy-output", "Status": "Enabled",
         "Filter": {"Prefix": "2.3.0/filesink-tail/sinkout/"}, "Expiration": {"Date": "2026-11-29T00:00:00Z"}}]}"#;

@@ -1,0 +1,259 @@
+//! The look at one object: its versions, every snapshot that names it, and the verdict that follows.
+
+use s3_documents::bucket::Versioning;
+use stayput_core::lifecycle_rules::{self, RuledObject};
+use stayput_core::report::finding::FindingCode;
+use stayput_core::restoring::copy_metadata;
+use stayput_core::verdict::{Candidate, Deletion, Evidence, Look, Sources, Why, judge};
+use stayput_core::version::{KeyHistory, VersionEntry};
+
+use super::{BY_ORPHANS, Bench, Judged};
+use crate::causes;
+use crate::guard::evidence::ReferrerFacts;
+use crate::guard::{
+    Cause, Class, Hand, Journal, Naming, Notice, ObjectLocation, Outcome, PortError, Protect, Reading,
+    Timestamp, Verdict,
+};
+use crate::port::PortErrorKind;
+use crate::survey::first_written;
+
+/// A rule that would take a copy within this is worth a finding before the first copy.
+const COPIES_MUST_LIVE: std::time::Duration = std::time::Duration::from_secs(7 * 86_400);
+
+impl<R, J, H> Bench<'_, R, J, H>
+where
+    R: Reading + Sync,
+    J: Journal + Sync,
+    H: Hand + Sync,
+{
+    pub(super) async fn judge_one(&mut self, notice: &Notice) -> Judged {
+        match self.look_at(notice).await {
+            Ok(judged) => judged,
+            Err(e) => {
+                let why = vec![Why::Transient(e.to_string())];
+                let history = KeyHistory::default();
+                // What is our own deletion for certain was left before: of this one a manifest of `orphans` says otherwise, or couldn't be read.
+                let cause = match &notice.cause {
+                    Cause::Ours => Cause::Foreign(BY_ORPHANS.to_owned()),
+                    other => other.clone(),
+                };
+                let deletion = self.deletion(notice, &history, cause);
+                let look = self.look(notice, &history, None, None);
+                let verdict = judge(
+                    &deletion,
+                    &Evidence::Unknown(why),
+                    &look,
+                    &self.eyes.mandate.policy,
+                    self.eyes.now,
+                );
+                Judged {
+                    verdict,
+                    history: None,
+                    deadline: None,
+                }
+            }
+        }
+    }
+
+    async fn look_at(&mut self, notice: &Notice) -> Result<Judged, PortError> {
+        let location = &notice.location;
+        let plain = self.plain_key(location);
+        // Without it nobody knows what a copy would do. Of a bucket that holds no root it wasn't asked yet.
+        if !self.versioning.contains_key(location.bucket()) {
+            let versioning = self.eyes.reading.versioning(location.bucket()).await?;
+            self.versioning.insert(location.bucket().to_owned(), versioning);
+        }
+        let watched = self
+            .eyes
+            .mandate
+            .roots
+            .iter()
+            .any(|r| r.bucket() == location.bucket());
+        if watched && !self.eyes.rules.contains_key(location.bucket()) {
+            // A rule's marker that no message names would pass for one of nobody known.
+            let unread = PortError::new(
+                PortErrorKind::Transient,
+                "GetBucketLifecycleConfiguration",
+                location.bucket(),
+            );
+            return Err(unread.because("the bucket's rules couldn't be read just now"));
+        }
+        let history = self.eyes.history(location).await?;
+        let mut cause = cause_of_key(
+            &history,
+            self.eyes.cause_of(location, &history, true).await?,
+            notice,
+        );
+        if cause == Cause::Ours && self.eyes.memory.hidden_by_orphans(location).await? {
+            cause = Cause::Foreign(BY_ORPHANS.to_owned());
+        }
+        let deletion = self.deletion(notice, &history, cause);
+
+        // First look at every snapshot that names it, since looking can change what the catalogue says.
+        let mut naming: Vec<(ObjectLocation, Naming)> = Vec::new();
+        for referral in self.survey.catalogue.namings(location, &plain) {
+            let Some(metadata) = self
+                .survey
+                .catalogue
+                .get(referral.snapshot)
+                .map(|s| s.metadata.clone())
+            else {
+                continue;
+            };
+            if self.counts(&referral, &metadata, &history).await? {
+                naming.push((metadata, referral.naming));
+            }
+        }
+        for (metadata, _) in &naming {
+            self.inspect_if_it_matters(metadata, &deletion).await?;
+        }
+        let mut facts: Vec<ReferrerFacts> = Vec::new();
+        for (metadata, naming) in naming {
+            if let Some(f) = self.referrer_facts(metadata, naming, &deletion).await? {
+                facts.push(f);
+            }
+        }
+        let fitting = self.fitting_version(location, &facts, &history);
+        let deadline = self.deadline(location, &history, fitting, &deletion);
+        let policy = self.eyes.mandate.policy;
+        let evidence = self.evidence(location, &plain, &facts, &deletion.cause);
+        let mut look = self.look(notice, &history, fitting, None);
+        look.rule = self.rule(location, &history, &deletion);
+        let overwritten = facts.iter().any(|f| {
+            self.inspected
+                .get(&f.metadata)
+                .is_some_and(|i| i.overwritten.contains(location))
+        });
+        if look.visible == Some(true) && overwritten {
+            look.visible = Some(false);
+        }
+        let mut verdict = judge(&deletion, &evidence, &look, &policy, self.eyes.now);
+        if let (Outcome::Restore(_), Some(version)) = (&verdict.outcome, fitting) {
+            // Only now is it worth asking how often this key was put back before.
+            let head = self.eyes.reading.head(location, Some(&version.id)).await?;
+            let count = head
+                .metadata_value(copy_metadata::COUNT)
+                .and_then(|c| c.parse().ok())
+                .unwrap_or(0);
+            // A server may have dropped what our copies said of themselves; then the versions below say it.
+            let returns = history.returns(&version.id);
+            look.sources.candidate = Some(Candidate {
+                version,
+                restored_before: returns.map_or(count, |r| count.max(r.times)),
+                first_written: returns.map_or(first_written(&head), |r| {
+                    r.first_written.min(first_written(&head))
+                }),
+            });
+            verdict = judge(&deletion, &evidence, &look, &policy, self.eyes.now);
+        }
+        self.note_restarted_ids(&facts, &mut verdict);
+        Ok(Judged {
+            verdict,
+            history: Some(history),
+            deadline,
+        })
+    }
+
+    fn note_restarted_ids(&self, facts: &[ReferrerFacts], verdict: &mut Verdict) {
+        if matches!(verdict.outcome, Outcome::Leave(_)) {
+            return;
+        }
+        for f in facts.iter().filter(|f| f.class != Class::Spare) {
+            let id = self.survey.catalogue.at(&f.metadata);
+            if id.is_some_and(|id| self.survey.catalogue.heads_beside(id, self.eyes.now).1.is_some()) {
+                verdict
+                    .findings
+                    .push((FindingCode::IdsRestarted, f.metadata.clone()));
+            }
+        }
+    }
+
+    fn deletion(&self, notice: &Notice, history: &KeyHistory, cause: Cause) -> Deletion {
+        let marker = history.hidden().map(|h| h.above_data.last_modified);
+        Deletion {
+            location: notice.location.clone(),
+            told: notice.told,
+            cause,
+            at: marker.or(notice.at).unwrap_or(self.eyes.now),
+        }
+    }
+
+    fn look<'h>(
+        &'h self,
+        notice: &'h Notice,
+        history: &'h KeyHistory,
+        version: Option<&'h VersionEntry>,
+        rule: Option<&'h str>,
+    ) -> Look<'h> {
+        let location = &notice.location;
+        let root = self.eyes.mandate.roots.find(location).map(|(root, _)| root);
+        let rule_takes_copies = self.rules(location).is_some_and(|rules| {
+            let copy = RuledObject {
+                key: location.key(),
+                size: version.and_then(VersionEntry::size).unwrap_or_default(),
+                written: self.eyes.now,
+                tags: None,
+            };
+            lifecycle_rules::hides(rules, copy)
+                .is_some_and(|(_, at)| at < self.eyes.now.plus(COPIES_MUST_LIVE))
+        });
+        Look {
+            visible: history.current().map(|_| true),
+            sources: Sources {
+                versioning: self
+                    .versioning
+                    .get(location.bucket())
+                    .copied()
+                    .unwrap_or(Versioning::Suspended),
+                history,
+                candidate: version.map(|version| Candidate {
+                    version,
+                    restored_before: 0,
+                    first_written: version.last_modified,
+                }),
+            },
+            protect: root.map_or(Protect::Default, |r| r.protect),
+            released: self.released(location),
+            storage_class: root.and_then(|r| r.storage_class.as_deref()),
+            rule,
+            rule_takes_copies,
+        }
+    }
+
+    fn rule<'h>(
+        &'h self,
+        location: &ObjectLocation,
+        history: &KeyHistory,
+        deletion: &Deletion,
+    ) -> Option<&'h str> {
+        if deletion.cause != Cause::Lifecycle {
+            return None;
+        }
+        causes::rule_behind(self.rules(location)?, history)
+    }
+
+    fn deadline(
+        &self,
+        location: &ObjectLocation,
+        history: &KeyHistory,
+        version: Option<&VersionEntry>,
+        deletion: &Deletion,
+    ) -> Option<Timestamp> {
+        let version = version.or_else(|| history.data_versions().next())?;
+        let object = RuledObject {
+            key: location.key(),
+            size: version.size()?,
+            written: version.last_modified,
+            tags: None,
+        };
+        lifecycle_rules::purges(self.rules(location)?, object, deletion.at)
+    }
+}
+/// The cause of a key whose marker nobody knows is what messages said that name no marker; without any marker, what any message said.
+fn cause_of_key(history: &KeyHistory, by_marker: Cause, notice: &Notice) -> Cause {
+    match (history.hidden(), by_marker) {
+        (None, _) => notice.cause.clone(),
+        (Some(_), Cause::Unknown) => notice.cause_without_marker.clone(),
+        (Some(_), known) => known,
+    }
+}
