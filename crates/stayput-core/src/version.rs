@@ -68,9 +68,11 @@ pub enum VersionKind {
     Marker,
 }
 
-/// All versions and markers of one key, the newest first, in the order of the listing.
+/// All versions and markers of one key, the newest first, in the order of the listing; only what is current by its own word comes before
+/// whatever is listed above it.
 ///
-/// Never sorted by time: a lifecycle marker is dated 00:00 UTC and can be older than what it hides.
+/// Never sorted by time: a lifecycle marker is dated 00:00 UTC and can be older than what it hides. The order of a listing is a custom,
+/// `IsLatest` is S3's word for what is current: where they should differ, the word counts.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct KeyHistory {
     entries: Vec<VersionEntry>,
@@ -95,8 +97,11 @@ pub struct Returns {
 }
 
 impl KeyHistory {
-    /// From the rows of a listing that belong to one key, in listing order.
-    pub fn new(entries: Vec<VersionEntry>) -> Self {
+    /// From the rows of a listing that belong to one key, in listing order. Where none says that it is the current one, the first is.
+    pub fn new(mut entries: Vec<VersionEntry>) -> Self {
+        if let Some(place) = entries.iter().position(|row| row.is_latest) {
+            entries[..=place].rotate_right(1);
+        }
         Self { entries }
     }
 
@@ -201,6 +206,31 @@ mod tests {
             }
         });
         KeyHistory::new(rows.collect())
+    }
+
+    #[test]
+    fn what_says_that_it_is_current_is_on_top_wherever_it_is_listed() {
+        // history, the row that is current by its own word, the order of the rows then
+        let cases: [(&str, Option<usize>, &[&str]); 6] = [
+            ("ab", Some(0), &["0", "1"]),
+            ("ab", Some(1), &["1", "0"]),
+            ("abm", Some(1), &["1", "0", "2"]),
+            ("amb", Some(1), &["1", "0", "2"]),
+            ("mab", Some(2), &["2", "0", "1"]),
+            ("mab", None, &["0", "1", "2"]),
+        ];
+        for (text, current, expected) in cases {
+            let mut rows = history(text).entries;
+            for (n, row) in rows.iter_mut().enumerate() {
+                row.is_latest = Some(n) == current;
+            }
+            let top = rows[current.unwrap_or(0)].clone();
+            let history = KeyHistory::new(rows);
+            let order: Vec<&str> = history.entries().iter().map(|row| row.id.as_str()).collect();
+            assert_eq!(order, expected, "{text} {current:?}");
+            assert_eq!(history.current().is_some(), top.size().is_some(), "{text}");
+            assert_eq!(history.hidden().is_some(), top.size().is_none(), "{text}");
+        }
     }
 
     #[test]
