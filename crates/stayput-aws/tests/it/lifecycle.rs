@@ -1,4 +1,4 @@
-//! A real lifecycle, carried out by Ceph with days of two seconds, and a guard whose clock runs as fast: a day of it is two seconds too.
+//! A real lifecycle, carried out by Ceph with days of four seconds, and a guard whose clock runs as fast: a day of it is four seconds too.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use stayput_guard::port::{
 };
 
 use crate::server::{Server, on_servers};
-use crate::world::{DAY, JOB, OLD_JOB, ROOT, RealGuard, Who, World, verdict_on};
+use crate::world::{DAY, JOB, OLD_JOB, ROOT, RealGuard, Who, World, verdict_on, whole_second};
 
 on_servers! {
     [Ceph]
@@ -30,13 +30,13 @@ on_servers! {
 }
 
 /// So long is a day of the server's rules.
-const SERVERS_DAY: Duration = Duration::from_secs(2);
-/// The rules take what is older: 24 seconds, so that a call of the guard ends before its copies are taken again.
+const SERVERS_DAY: Duration = Duration::from_secs(4);
+/// The rules take what is older: 48 seconds, so that a call of the guard ends before its copies are taken again.
 const DAYS: u32 = 12;
 const RULE: &str = "save-money";
 const OTHER_RULE: &str = "tidy-old-jobs";
 
-/// Time that runs 43,200 times as fast from a moment on: the server's days are days.
+/// Time that runs 21,600 times as fast from a moment on: the server's days are days.
 #[derive(Clone, Copy, Debug)]
 struct Fast {
     from: Timestamp,
@@ -45,7 +45,7 @@ struct Fast {
 impl Fast {
     fn new() -> Self {
         Self {
-            from: SystemClock.now(),
+            from: whole_second(SystemClock.now()),
         }
     }
 
@@ -71,7 +71,7 @@ impl Reading for FastReading {
     async fn list(&self, bucket: &str, prefix: &str, by_directory: bool) -> Result<Listing, PortError> {
         let mut listing = self.s3.list(bucket, prefix, by_directory).await?;
         for object in &mut listing.objects {
-            object.last_modified = self.time.seen(object.last_modified);
+            object.last_modified = self.time.seen(whole_second(object.last_modified));
         }
         Ok(listing)
     }
@@ -79,7 +79,7 @@ impl Reading for FastReading {
     async fn versions(&self, of: VersionsOf<'_>) -> Result<VersionListing, PortError> {
         let mut listing = self.s3.versions(of).await?;
         for entry in &mut listing.entries {
-            entry.last_modified = self.time.seen(entry.last_modified);
+            entry.last_modified = self.time.seen(whole_second(entry.last_modified));
         }
         Ok(listing)
     }
@@ -161,7 +161,7 @@ impl Expiring {
     async fn wait_until_taken(&mut self, keys: &BTreeSet<String>) -> Vec<Message> {
         let taken = self.world.wait_until_taken(keys, &mut self.told).await;
         let told = taken.iter().map(|(key, marker, at)| {
-            let at = self.time.seen(*at);
+            let at = self.time.seen(whole_second(*at));
             self.world.told(Who::Rule, key, marker, at)
         });
         told.collect()
@@ -177,8 +177,8 @@ async fn a_running_jobs_files_come_back_each_time_with_an_alarm_that_names_the_r
     // A job that runs writes new checkpoints all the time: what a rule takes of it lies in `shared/`, here and with the job that was cancelled.
     let (shared, of_old_job) = (format!("{JOB}shared/"), format!("{OLD_JOB}shared/"));
     let prefixes = [(RULE, shared.as_str()), (OTHER_RULE, of_old_job.as_str())];
-    // Eight days between two checkpoints: the job counts as running for eighty.
-    let later = SERVERS_DAY * 8;
+    // Fifteen days between two checkpoints: the job counts as running for 150, which are ten minutes.
+    let later = SERVERS_DAY * 15;
     let mut story = Expiring::new(&url, &prefixes, Protect::Default, 90 * DAY, later).await;
     let mut needed = story.world.named_by("chk-5");
     needed.retain(|key| key.contains("/shared/"));

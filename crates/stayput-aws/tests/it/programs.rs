@@ -21,7 +21,7 @@ on_servers! {
     what_a_rule_took_comes_back_by_the_command_and_by_the_lambda_once;
 }
 
-/// The rule takes what is so many of the server's days old: 24 seconds.
+/// The rule takes what is so many of the server's days old: 48 seconds.
 const DAYS: u32 = 12;
 
 /// Variables that connect a program with the server.
@@ -41,7 +41,7 @@ fn bodies(world: &World, taken: &[(String, VersionId, Timestamp)], below: &str) 
     bodies.collect()
 }
 
-/// Runs `stayput guard --apply` on these messages; returns its lines.
+/// Runs `stayput guard --apply` on these messages; returns its verdicts.
 fn guard(command: &Path, url: &str, folder: &Path, settings: &str, bodies: &[String]) -> Vec<Value> {
     let (config, events) = (folder.join("stayput.toml"), folder.join("events"));
     std::fs::write(&config, settings).expect("the settings");
@@ -56,13 +56,19 @@ fn guard(command: &Path, url: &str, folder: &Path, settings: &str, bodies: &[Str
         .output()
         .unwrap_or_else(|e| panic!("{}: {e}", command.display()));
     let text = String::from_utf8_lossy(&output.stdout);
-    let lines: Vec<Value> = text
-        .lines()
-        .filter_map(|l| serde_json::from_str(l).ok())
-        .collect();
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(!lines.is_empty(), "{}: {text}{said}", output.status);
-    lines
+    let verdicts: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}\n{said}")))
+        .filter_map(|line: Value| line.get("verdict").cloned())
+        .collect();
+    assert_eq!(
+        verdicts.len(),
+        bodies.len(),
+        "a verdict on each: {}: {text}{said}",
+        output.status
+    );
+    verdicts
 }
 
 /// An invocation from SQS with these messages.
@@ -114,11 +120,9 @@ async fn what_a_rule_took_comes_back_by_the_command_and_by_the_lambda_once(serve
     let taken = world.wait_until_taken(&needed, &mut told).await;
     assert!(taken.len() > needed.len(), "nothing was taken that nobody needs");
     let (to_command, to_lambda) = (bodies(&world, &taken, OLD_JOB), bodies(&world, &taken, JOB));
-    let copied = |lines: &[Value]| lines.iter().filter(|l| l["done"] == "copied").count();
-    assert_eq!(
-        copied(&guard(&command, &url, &folder, &settings, &to_command)),
-        below(&of_old_job)
-    );
+    let copied = |verdicts: &[Value]| verdicts.iter().filter(|v| v["done"] == "copied").count();
+    let verdicts = guard(&command, &url, &folder, &settings, &to_command);
+    assert_eq!(copied(&verdicts), below(&of_old_job), "{verdicts:#?}");
     let called = lambda.call(&from_queue(&to_lambda));
     assert_eq!(called.failed(), Some(Vec::new()), "{}", called.answer);
     assert_eq!(
@@ -135,16 +139,17 @@ async fn what_a_rule_took_comes_back_by_the_command_and_by_the_lambda_once(serve
 
     // Everything is delivered a second time, to both.
     let all: Vec<String> = to_command.iter().chain(&to_lambda).cloned().collect();
-    assert_eq!(copied(&guard(&command, &url, &folder, &settings, &all)), 0);
+    let verdicts = guard(&command, &url, &folder, &settings, &all);
+    assert_eq!(copied(&verdicts), 0, "{verdicts:#?}");
     assert_eq!(lambda.call(&from_queue(&all)).failed(), Some(Vec::new()));
     assert_eq!(world.copies_of(&needed).await, needed.len());
 
     // The rule takes the copies too. By the programs' clock that is the same day: once in 24 hours is enough.
     let again = world.wait_until_taken(&needed, &mut told).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
-    let lines = guard(&command, &url, &folder, &settings, &bodies(&world, &again, ROOT));
-    let waiting = lines.iter().filter(|l| l["outcome"] == "later").count();
-    assert_eq!((waiting, copied(&lines)), (needed.len(), 0), "{lines:#?}");
+    let verdicts = guard(&command, &url, &folder, &settings, &bodies(&world, &again, ROOT));
+    let waiting = verdicts.iter().filter(|v| v["outcome"] == "later").count();
+    assert_eq!((waiting, copied(&verdicts)), (needed.len(), 0), "{verdicts:#?}");
     assert_eq!(world.copies_of(&needed).await, needed.len());
     world.bucket.without_lifecycle().await;
     let _ = std::fs::remove_dir_all(&folder);

@@ -17,6 +17,7 @@ use stayput_core::version::KeyHistory;
 use stayput_guard::port::Clock;
 
 use crate::server::{Bucket, Server, on_servers};
+use crate::world::whole_second;
 
 on_servers! {
     [Ceph]
@@ -26,9 +27,9 @@ on_servers! {
 /// The table has so many cases for a server at least.
 const CASES: usize = 20;
 /// So long is a day of the server's rules.
-const DAY: Duration = Duration::from_secs(2);
-/// The server looks at its rules every two seconds, but on a loaded machine it may be so many days late. Nothing may ever come early.
-const LATE: f64 = 60.0;
+const DAY: Duration = Duration::from_secs(4);
+/// The server looks at its rules every day, but on a loaded machine it may be so many days late. Nothing may ever come early.
+const LATE: f64 = 150.0;
 
 /// Where the server does something else than AWS: case, key, what is seen, why.
 const DIFFERENCES: [(&str, &str, &str, &str); 0] = [];
@@ -151,6 +152,7 @@ struct Watched<'c> {
     case: &'c str,
     object: &'c Value,
     seen: Vec<Seen>,
+    /// It was put then or later.
     put_at: Timestamp,
     hidden_at: Option<Timestamp>,
 }
@@ -176,10 +178,13 @@ impl Watched<'_> {
         let data = history.data_versions().next();
         let was_noncurrent = self.object["noncurrent"].is_object();
         match (data, history.hidden()) {
-            (Some(data), Some(hidden)) if !was_noncurrent => {
-                let after = hidden.above_data.last_modified.since(data.last_modified);
-                self.note("hide", after.as_secs_f64() / DAY.as_secs_f64());
-                self.hidden_at = Some(hidden.above_data.last_modified);
+            (Some(data), Some(hidden)) => {
+                let hidden_at = hidden.above_data.last_modified;
+                if !was_noncurrent {
+                    let after = hidden_at.since(whole_second(data.last_modified));
+                    self.note("hide", after.as_secs_f64() / DAY.as_secs_f64());
+                }
+                self.hidden_at = Some(whole_second(hidden_at));
             }
             (None, _) => {
                 let since = self.hidden_at.unwrap_or(self.put_at);
@@ -230,12 +235,13 @@ async fn watch(url: String, case: Value) -> (Vec<String>, usize) {
     let name = text(&case, "name").unwrap();
     let mut watched = Vec::new();
     for object in case["objects"].as_array().unwrap() {
+        let put_at = whole_second(SystemClock.now());
         put(&bucket, object).await;
         watched.push(Watched {
             case: name,
             object,
             seen: Vec::new(),
-            put_at: SystemClock.now(),
+            put_at,
             hidden_at: None,
         });
     }
