@@ -18,7 +18,7 @@ const TAG: &str = "stayput=probe";
 /// What is known of a server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Habits {
-    /// It is known to honour the condition.
+    /// It is known to honour the condition, at least where nobody else writes.
     pub(crate) honours_condition: bool,
     /// It is known to keep the tags of a copy that gets new metadata.
     pub(crate) keeps_tags: bool,
@@ -47,6 +47,11 @@ impl Probe {
             kind,
             known: Mutex::new(None),
         }
+    }
+
+    /// Whose server it is.
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
     }
 
     /// What the server is known to do.

@@ -404,6 +404,35 @@ const WRITTEN: &str = "<ListVersionsResult><IsTruncated>false</IsTruncated>\
     <Version><Key>a b/ü%20x+y</Key><VersionId>v/1+</VersionId><LastModified>2026-01-01T00:00:00Z</LastModified><Size>3</Size></Version>\
     </ListVersionsResult>";
 
+const COPY_ON_TOP: &str = "<ListVersionsResult><IsTruncated>false</IsTruncated>\
+    <Version><Key>a b/ü%20x+y</Key><VersionId>v2</VersionId><IsLatest>true</IsLatest><LastModified>2026-01-03T00:00:01Z</LastModified><Size>3</Size></Version>\
+    <DeleteMarker><Key>a b/ü%20x+y</Key><VersionId>m</VersionId><LastModified>2026-01-02T00:00:00Z</LastModified></DeleteMarker>\
+    <Version><Key>a b/ü%20x+y</Key><VersionId>v/1+</VersionId><LastModified>2026-01-01T00:00:00Z</LastModified><Size>3</Size></Version>\
+    </ListVersionsResult>";
+
+#[tokio::test]
+async fn a_stranger_that_honours_the_condition_and_yet_covers_a_write_is_found_out() {
+    let (replay, client) = server(vec![
+        // The probe: this server refuses a copy onto what is visible.
+        answer(200, ""),
+        honouring(),
+        COPIED,
+        probed(&[("x-amz-tagging-count", "1")]),
+        answer(200, HIDDEN),
+        HEAD,
+        COPIED,
+        answer(200, WRITTEN),
+        HEAD,
+    ]);
+    let failure = Copies::with(client, Kind::Other, control(), 1000)
+        .copy_if_absent(&permit(3))
+        .await
+        .unwrap_err();
+    assert_eq!(failure.kind, PortErrorKind::Unsupported);
+    assert!(failure.to_string().contains("theirs"), "{failure}");
+    assert_eq!(replay.actual_requests().count(), 9);
+}
+
 #[tokio::test]
 async fn a_server_that_ignores_the_condition_gets_no_copy_onto_what_is_visible() {
     let (replay, client) = server(vec![COPIED, answer(200, WRITTEN)]);
@@ -546,8 +575,10 @@ async fn a_server_that_would_lose_the_tags_copies_them_with_the_objects_own_meta
             honouring(),
             COPIED,
             probed(of_probe),
+            answer(200, HIDDEN),
             probed(of_source),
             COPIED,
+            answer(200, COPY_ON_TOP),
         ]);
         let copied = Copies::with(client, Kind::Other, control(), 1000)
             .copy_if_absent(&permit(3))
@@ -555,9 +586,9 @@ async fn a_server_that_would_lose_the_tags_copies_them_with_the_objects_own_meta
             .unwrap();
         assert!(copied.condition_honoured);
         let requests: Vec<&HttpRequest> = replay.actual_requests().collect();
-        assert_eq!(requests.len(), 6);
+        assert_eq!(requests.len(), 8);
         assert_eq!(header(requests[0], "x-amz-tagging"), "stayput=probe");
-        let copy = requests[5];
+        let copy = requests[6];
         assert_eq!(header(copy, "if-none-match"), "*");
         assert_eq!(header(copy, "x-amz-metadata-directive"), directive);
         assert_eq!(header(copy, "x-amz-tagging-directive"), "COPY");
