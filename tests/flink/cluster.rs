@@ -31,9 +31,8 @@ pub(crate) struct Cluster {
     pub(crate) rest: Rest,
     release: Release,
     folder: PathBuf,
-    jobmanager: Child,
-    taskmanager: Mutex<Option<Child>>,
-    taskmanagers_ever: AtomicUsize,
+    jobmanager: Process,
+    taskmanager: Mutex<Option<Process>>,
 }
 
 /// Where a JobManager looks for jars below `web.upload.dir`. The job's lies there already, so it needn't be uploaded.
@@ -84,64 +83,69 @@ impl Cluster {
 
     fn start(release: &Release, settings: &BTreeMap<&str, String>) -> Self {
         let folder = scratch().join(release.version);
-        // Absent the first time.
-        let _ = fs::remove_dir_all(&folder);
+        for part in ["conf", "tmp", UPLOADED] {
+            // Absent the first time. The logs stay: they tell why a story failed.
+            let _ = fs::remove_dir_all(folder.join(part));
+        }
         for part in ["conf", "tmp", "logs", UPLOADED] {
             let part = folder.join(part);
             fs::create_dir_all(&part).unwrap_or_else(|e| panic!("{}: {e}", part.display()));
         }
         let jar = folder.join(UPLOADED).join(JAR);
         fs::copy(&release.jar, &jar).unwrap_or_else(|e| panic!("{}: {e}", jar.display()));
-        let [rpc, rest] = free_ports();
-        let mut text = base(&folder, rpc, rest);
-        for (key, value) in settings {
-            text.push_str(&format!("{key}: {value}\n"));
-        }
-        for file in ["flink-conf.yaml", "config.yaml"] {
-            write(&folder.join("conf").join(file), &text);
-        }
         write(&folder.join("conf/log4j.properties"), LOG4J);
-        let jobmanager = || {
-            java(
-                release,
-                &folder,
-                "org.apache.flink.runtime.entrypoint.StandaloneSessionClusterEntrypoint",
-                "jobmanager",
-            )
-        };
-        let mut cluster = Self {
-            rest: Rest::at(&format!("http://127.0.0.1:{rest}"), release),
-            release: release.clone(),
-            folder: folder.clone(),
-            jobmanager: jobmanager(),
-            taskmanager: Mutex::new(None),
-            taskmanagers_ever: AtomicUsize::new(0),
-        };
         let began = Instant::now();
-        cluster.start_taskmanager();
-        while !cluster.rest.has_slots() {
-            let logs = cluster.folder.join("logs");
-            if ended(&mut cluster.jobmanager) {
-                println!("the JobManager ended before it was up; another one is started");
-                cluster.jobmanager = jobmanager();
+        loop {
+            // New ones each time: until Java listens, somebody else may have taken one.
+            let [rpc, rest] = free_ports();
+            let mut text = base(&folder, rpc, rest);
+            for (key, value) in settings {
+                text.push_str(&format!("{key}: {value}\n"));
             }
-            if lock(&cluster.taskmanager).as_mut().is_some_and(ended) {
-                println!("the TaskManager ended before it was up; another one is started");
-                cluster.start_taskmanager();
+            for file in ["flink-conf.yaml", "config.yaml"] {
+                write(&folder.join("conf").join(file), &text);
             }
+            let mut cluster = Self {
+                rest: Rest::at(&format!("http://127.0.0.1:{rest}"), release),
+                release: release.clone(),
+                folder: folder.clone(),
+                jobmanager: Process::start(
+                    release,
+                    &folder,
+                    "org.apache.flink.runtime.entrypoint.StandaloneSessionClusterEntrypoint",
+                    "jobmanager",
+                ),
+                taskmanager: Mutex::new(None),
+            };
+            cluster.start_taskmanager();
+            if cluster.comes_up(began) {
+                println!(
+                    "Flink {} is up after {:.1} s",
+                    release.version,
+                    began.elapsed().as_secs_f32()
+                );
+                return cluster;
+            }
+        }
+    }
+
+    /// Waits for both processes. `false`: one ended, and how has been said.
+    fn comes_up(&mut self, began: Instant) -> bool {
+        while !self.rest.has_slots() {
+            let taskmanager = lock(&self.taskmanager).as_mut().and_then(Process::how_it_ended);
+            let ended = self.jobmanager.how_it_ended().or(taskmanager);
             assert!(
                 began.elapsed() < PATIENCE,
                 "no TaskManager after {PATIENCE:?}; the logs are in {}",
-                logs.display()
+                self.folder.join("logs").display()
             );
+            if let Some(how) = ended {
+                println!("Flink {} is started again: {how}", self.release.version);
+                return false;
+            }
             std::thread::sleep(Duration::from_millis(100));
         }
-        println!(
-            "Flink {} is up after {:.1} s",
-            release.version,
-            began.elapsed().as_secs_f32()
-        );
-        cluster
+        true
     }
 
     /// Free for the next story: without the jobs of one that failed, and with a TaskManager.
@@ -154,42 +158,19 @@ impl Cluster {
 
     /// Starts a TaskManager.
     pub(crate) fn start_taskmanager(&self) {
-        let number = self.taskmanagers_ever.fetch_add(1, Ordering::Relaxed);
-        let child = java(
+        let started = Process::start(
             &self.release,
             &self.folder,
             "org.apache.flink.runtime.taskexecutor.TaskManagerRunner",
-            &format!("taskmanager-{number}"),
+            "taskmanager",
         );
-        *lock(&self.taskmanager) = Some(child);
+        *lock(&self.taskmanager) = Some(started);
     }
 
     /// Kills the TaskManager, as a machine that is gone.
     pub(crate) fn kill_taskmanager(&self) {
-        if let Some(mut child) = lock(&self.taskmanager).take() {
-            kill(&mut child);
-        }
+        lock(&self.taskmanager).take();
     }
-}
-
-impl Drop for Cluster {
-    fn drop(&mut self) {
-        self.kill_taskmanager();
-        kill(&mut self.jobmanager);
-    }
-}
-
-fn ended(child: &mut Child) -> bool {
-    let status = child
-        .try_wait()
-        .unwrap_or_else(|e| panic!("a process of Flink: {e}"));
-    status.is_some()
-}
-
-fn kill(child: &mut Child) {
-    // It may have ended by itself.
-    let _ = child.kill();
-    let _ = child.wait();
 }
 
 fn free_ports<const N: usize>() -> [u16; N] {
@@ -247,32 +228,65 @@ taskmanager.memory.jvm-overhead.max: 192m
     )
 }
 
-fn java(release: &Release, folder: &Path, class: &str, log: &str) -> Child {
-    let log = folder.join(format!("logs/{log}.log"));
-    let out = File::create(&log).unwrap_or_else(|e| panic!("{}: {e}", log.display()));
-    let err = out
-        .try_clone()
-        .unwrap_or_else(|e| panic!("{}: {e}", log.display()));
-    let mut command = Command::new("java");
-    command
-        .args(["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"])
-        .args(OPENED.map(|package| format!("--add-opens=java.base/{package}=ALL-UNNAMED")))
-        // Flink's own setting for it (pekko.startup-timeout) sets another one; 10 seconds are too few on a busy machine.
-        .arg("-Dpekko.remote.classic.startup-timeout=300s")
-        .arg(format!("-Djava.io.tmpdir={}", folder.join("tmp").display()))
-        .arg(format!(
-            "-Dlog4j.configurationFile={}",
-            folder.join("conf/log4j.properties").display()
-        ))
-        .args(["-cp", &release.class_path(), class, "--configDir"])
-        .arg(folder.join("conf"))
-        .env("FLINK_PLUGINS_DIR", release.home.join("plugins"))
-        .env("FLINK_CONF_DIR", folder.join("conf"))
-        .stdin(Stdio::null())
-        .stdout(out)
-        .stderr(err);
-    if class.ends_with("Entrypoint") {
-        command.args(["--executionMode", "cluster"]);
+/// A JobManager or a TaskManager, killed when nobody has it any more.
+struct Process {
+    child: Child,
+    name: String,
+    log: PathBuf,
+}
+
+impl Process {
+    fn start(release: &Release, folder: &Path, class: &str, what: &str) -> Self {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let name = format!("{what}-{}", COUNT.fetch_add(1, Ordering::Relaxed));
+        let log = folder.join(format!("logs/{name}.log"));
+        let out = File::create(&log).unwrap_or_else(|e| panic!("{}: {e}", log.display()));
+        let err = out
+            .try_clone()
+            .unwrap_or_else(|e| panic!("{}: {e}", log.display()));
+        let mut command = Command::new("java");
+        command
+            .args(["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"])
+            .args(OPENED.map(|package| format!("--add-opens=java.base/{package}=ALL-UNNAMED")))
+            // Flink's own setting for it (pekko.startup-timeout) sets another one; 10 seconds are too few on a busy machine.
+            .arg("-Dpekko.remote.classic.startup-timeout=300s")
+            .arg(format!("-Djava.io.tmpdir={}", folder.join("tmp").display()))
+            .arg(format!(
+                "-Dlog4j.configurationFile={}",
+                folder.join("conf/log4j.properties").display()
+            ))
+            .args(["-cp", &release.class_path(), class, "--configDir"])
+            .arg(folder.join("conf"))
+            .env("FLINK_PLUGINS_DIR", release.home.join("plugins"))
+            .env("FLINK_CONF_DIR", folder.join("conf"))
+            .stdin(Stdio::null())
+            .stdout(out)
+            .stderr(err);
+        if class.ends_with("Entrypoint") {
+            command.args(["--executionMode", "cluster"]);
+        }
+        let child = command.spawn().unwrap_or_else(|e| panic!("java: {e}"));
+        Self { child, name, log }
     }
-    command.spawn().unwrap_or_else(|e| panic!("java: {e}"))
+
+    /// If it has ended: how, and what it said of that.
+    fn how_it_ended(&mut self) -> Option<String> {
+        let status = self.child.try_wait();
+        let status = status.unwrap_or_else(|e| panic!("{}: {e}", self.name))?;
+        let log = fs::read_to_string(&self.log).unwrap_or_else(|e| format!("{}: {e}", self.log.display()));
+        let said = log
+            .lines()
+            .filter(|line| line.contains(" ERROR ") || line.contains("Exception"));
+        let said: Vec<&str> = said.collect();
+        let last = said[said.len().saturating_sub(4)..].join("\n  ");
+        Some(format!("{} ended with {status}\n  {last}", self.name))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }

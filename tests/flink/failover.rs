@@ -21,10 +21,15 @@ fn start(version: &'static str, name: &str) -> Option<Lab> {
 fn fail_over(lab: &Lab, job: &str) {
     let rest = &lab.cluster.rest;
     let restored = rest.checkpoints(job).restored;
+    let attempt = rest.running_attempt(job).expect("all tasks run");
     lab.cluster.kill_taskmanager();
     lab.cluster.start_taskmanager();
-    rest.wait_until(job, "a restart", || rest.checkpoints(job).restored > restored);
+    // The attempts before it may have remembered everything too.
+    rest.wait_until(job, "a restart", || {
+        rest.running_attempt(job).is_some_and(|now| now > attempt)
+    });
     rest.wait_until_all_is_remembered(job);
+    assert!(rest.checkpoints(job).restored > restored);
     assert_eq!(rest.state(job), "RUNNING");
 }
 
@@ -36,7 +41,7 @@ fn a_running_job_comes_up_again(version: &'static str) {
     let rest = &lab.cluster.rest;
     let job = lab.run(Pace::WhenTold, None);
     rest.wait_until_all_is_counted(&job);
-    let (_, directory) = rest.checkpoint(&job);
+    let (id, directory) = rest.checkpoint(&job);
     let files = needed(&lab.deployment, &directory);
     let lost = files
         .iter()
@@ -47,6 +52,8 @@ fn a_running_job_comes_up_again(version: &'static str) {
 
     let held = lab.deployment.relay.hold();
     lab.deployment.delete_by(stranger(), lost);
+    let newest = rest.checkpoints(&job).newest;
+    assert_eq!(newest, Some((id, directory)), "the job took another checkpoint");
     lab.cluster.kill_taskmanager();
     lab.cluster.start_taskmanager();
     rest.wait_until(&job, "the failure for want of the file", || {

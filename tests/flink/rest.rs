@@ -1,6 +1,6 @@
 //! What the tests ask a JobManager, over its REST API.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -213,14 +213,51 @@ impl Rest {
         newest.unwrap_or_else(|| panic!("{job} completed {more} checkpoints and names none"))
     }
 
-    /// Takes a checkpoint, of a job that takes none by itself; returns its id and the URI of its directory.
+    /// Takes a checkpoint, of a job that takes none by itself but one when it begins; returns its id and the URI of its directory.
+    ///
+    /// # Panics
+    /// If it fails, or isn't the newest.
     pub(crate) fn checkpoint(&self, job: &str) -> (u64, String) {
-        let before = self.checkpoints(job).completed;
         let asked = json!({"checkpointType": "CONFIGURED"});
-        self.must("POST", &format!("/jobs/{job}/checkpoints"), &asked);
-        self.wait_until(job, "the checkpoint", || self.checkpoints(job).completed > before);
-        let newest = self.checkpoints(job).newest;
-        newest.unwrap_or_else(|| panic!("{job} completed a checkpoint and names none"))
+        let answer = self.must("POST", &format!("/jobs/{job}/checkpoints"), &asked);
+        let trigger = answer["request-id"].as_str().unwrap_or_default().to_owned();
+        let mut id = None;
+        // By its own id: another may complete in between, and the newest is another one then.
+        self.wait(job, "the checkpoint", |_| {
+            let answer = self.get(&format!("/jobs/{job}/checkpoints/{trigger}"));
+            let cause = &answer["operation"]["failureCause"];
+            assert!(cause.is_null(), "the checkpoint failed: {cause}");
+            id = answer["operation"]["checkpointId"].as_u64();
+            id.is_some()
+        });
+        let mut newest = None;
+        // What the JobManager says of all checkpoints may be a little older.
+        self.wait(job, "what is said of the checkpoint", |_| {
+            newest = self.checkpoints(job).newest;
+            newest.as_ref().map(|(n, _)| *n) >= id
+        });
+        newest
+            .filter(|(n, _)| Some(*n) == id)
+            .unwrap_or_else(|| panic!("{job} took another checkpoint after {id:?}"))
+    }
+
+    /// Which attempt of the job's tasks runs: 0 is the first. `None`: not all of them run, or not in the same attempt.
+    pub(crate) fn running_attempt(&self, job: &str) -> Option<u64> {
+        let answer = self.get(&format!("/jobs/{job}"));
+        let mut attempts = BTreeSet::new();
+        for vertex in answer["vertices"].as_array().into_iter().flatten() {
+            let id = vertex["id"].as_str().unwrap_or_default();
+            let answer = self.get(&format!("/jobs/{job}/vertices/{id}"));
+            for task in answer["subtasks"].as_array().into_iter().flatten() {
+                let runs = task["status"] == "RUNNING";
+                attempts.insert(task["attempt"].as_u64().filter(|_| runs));
+            }
+        }
+        if attempts.len() == 1 {
+            attempts.pop_first()?
+        } else {
+            None
+        }
     }
 
     /// Exceptions with their causes, as text; empty if there were none.
