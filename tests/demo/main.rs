@@ -55,7 +55,7 @@ fn tell(url: &str, bootstrap: &Path, command: &Path) -> Result<(), String> {
     screen.say(&screen.strong("Stayput: a checkpoint loses files, and gets them back"));
 
     screen.chapter("A real checkpoint in a local S3");
-    let deployment = Deployment::new(url, bootstrap, "demo", settings);
+    let deployment = Deployment::new(url, bootstrap, "demo", Duration::from_secs(1), settings);
     let mut files = Tree::load("2.3.0-cross-job").rebased(&format!("s3://{}/flink", deployment.bucket));
     // As it is once the new job has subsumed what it claimed: of the old job, only `shared/` is left.
     files.retain(|key, _| !key.starts_with(&format!("{OLD_JOB}/chk-")));

@@ -72,7 +72,9 @@ impl Lab {
         let cluster = Cluster::of(&release, &flink_settings(&release, &server));
         let turn = turn();
         cluster.clear();
-        let deployment = Deployment::new(&server, &bootstrap, name, |bucket| guard_settings(bucket, known));
+        let deployment = Deployment::new(&server, &bootstrap, name, INVISIBLE, |bucket| {
+            guard_settings(bucket, known)
+        });
         // Whatever isn't told otherwise is Flink's own deletion. The function itself deletes nothing.
         deployment
             .relay
@@ -137,6 +139,9 @@ impl Lab {
         sums
     }
 }
+
+/// A message comes again after so long, if it isn't done: longer than the 30 seconds that a call of the function may last, as the tests count copies.
+const INVISIBLE: Duration = Duration::from_secs(35);
 
 /// The delay after which Stayput takes a bucket for quiet.
 pub(crate) const SETTLE: Duration = Duration::from_secs(2);

@@ -34,11 +34,19 @@ pub struct Deployment {
 pub const MAX_RECEIVE_COUNT: u32 = 12;
 
 impl Deployment {
-    /// Makes everything under names of its own. `settings` gets the bucket's name and returns the settings document.
+    /// Makes everything under names of its own. A message that was delivered is `invisible` so long: then it comes again if it isn't done,
+    /// even if the call that has it still runs, and two calls beside each other may both copy. On AWS that is at least six times the
+    /// function's timeout. `settings` gets the bucket's name and returns the settings document.
     ///
     /// # Panics
     /// If the zip beside the bootstrap can't be read, or the server refuses.
-    pub fn new(url: &str, bootstrap: &Path, name: &str, settings: impl FnOnce(&str) -> String) -> Self {
+    pub fn new(
+        url: &str,
+        bootstrap: &Path,
+        name: &str,
+        invisible: Duration,
+        settings: impl FnOnce(&str) -> String,
+    ) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let name = format!(
             "{name}-{}-{}",
@@ -55,10 +63,9 @@ impl Deployment {
         let dead_letters = cloud.make_queue(&format!("{name}-dead"), &json!({}));
         let redrive = json!({"deadLetterTargetArn": dead_letters.arn, "maxReceiveCount": MAX_RECEIVE_COUNT})
             .to_string();
-        // On AWS: at least six times the function's timeout. Here a test would wait for it.
         let queue = cloud.make_queue(
             &format!("{name}-work"),
-            &json!({"VisibilityTimeout": "1", "RedrivePolicy": redrive}),
+            &json!({"VisibilityTimeout": invisible.as_secs().to_string(), "RedrivePolicy": redrive}),
         );
         let relay = Relay::start(cloud.clone(), events.clone(), queue.clone());
         let recorder = Recorder::before(url);
