@@ -278,7 +278,7 @@ impl<'a> Sink<'a> for Builder {
         Ok(())
     }
 
-    fn keyed(&mut self, at: usize, place: Place, head: &KeyedHead<'a>) {
+    fn keyed(&mut self, at: usize, place: Place, _: &Around, head: &KeyedHead<'a>) {
         let inline = matches!(head, KeyedHead::ChangelogInline(_));
         self.add(
             at,

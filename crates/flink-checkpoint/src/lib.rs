@@ -57,7 +57,7 @@ pub use looks_like::LooksLike;
 pub use properties::{
     CheckpointProperties, PostCheckpointAction, SavepointFormat, SharingFiles, SnapshotType,
 };
-pub use read::{OperatorStateAt, Visitor, references, visit};
+pub use read::{InlinedAt, OperatorStateAt, Visitor, references, visit};
 pub use reference::{Extent, Part, Reference, Role, StateKind, Target};
 pub use snapshot::{ChannelState, Keyed, Operator, OperatorState, Snapshot, Stream, Subtask};
 pub use span::Span;

@@ -12,7 +12,7 @@ use crate::java::{JavaStr, read_object};
 use crate::limits::Limits;
 use crate::looks_like::LooksLike;
 use crate::properties::CheckpointProperties;
-use crate::reference::{Extent, Part, Reference, Target, reference};
+use crate::reference::{Extent, Part, Reference, Role, Target, reference};
 use crate::span::Span;
 
 const MAGIC: [u8; 4] = [0x49, 0x60, 0x67, 0x2D];
@@ -31,6 +31,9 @@ pub trait Visitor<'a> {
     /// List and broadcast state of a subtask, and where its bytes lie.
     fn operator_state(&mut self, _at: &OperatorStateAt<'a>) {}
 
+    /// State whose bytes lie in the file itself.
+    fn inlined(&mut self, _state: &InlinedAt) {}
+
     /// An object or a directory is named. `Break` ends the reading.
     fn reference(&mut self, reference: &Reference<'a>) -> ControlFlow<()>;
 }
@@ -47,6 +50,21 @@ pub struct OperatorStateAt<'a> {
     /// Where the bytes lie.
     pub stream: StreamHead<'a>,
     /// At which byte of the file the handle of the bytes begins.
+    pub at: usize,
+}
+
+/// State whose bytes lie in the file itself (tags 1 and 9), as a [`Visitor`] is told of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InlinedAt {
+    /// The operator.
+    pub operator: OperatorNo,
+    /// The subtask; `None` for state of a coordinator.
+    pub subtask: Option<u32>,
+    /// What it is for.
+    pub role: Role,
+    /// Its bytes; of an inlined changelog those of its changes.
+    pub bytes: u64,
+    /// At which byte of the file the handle begins.
     pub at: usize,
 }
 
@@ -322,9 +340,18 @@ impl<'a, V: Visitor<'a>> Sink<'a> for Visit<'_, 'a, V> {
         Ok(())
     }
 
-    fn keyed(&mut self, _: usize, _: Place, head: &KeyedHead<'a>) {
-        if let KeyedHead::Incremental { backend_id, .. } = *head {
-            self.visitor.keyed_backend(self.no(), backend_id);
+    fn keyed(&mut self, at: usize, _: Place, around: &Around, head: &KeyedHead<'a>) {
+        match head {
+            KeyedHead::Incremental { backend_id, .. } => self.visitor.keyed_backend(self.no(), *backend_id),
+            KeyedHead::ChangelogInline(log) => self.visitor.inlined(&InlinedAt {
+                operator: self.no(),
+                subtask: self.subtask,
+                role: around.role,
+                // Key group and length precede each change.
+                bytes: log.changes.len().saturating_sub(8 * log.change_count) as u64,
+                at,
+            }),
+            KeyedHead::KeyGroups { .. } | KeyedHead::Changelog { .. } | KeyedHead::ChangelogFiles { .. } => {}
         }
     }
 
@@ -338,6 +365,15 @@ impl<'a, V: Visitor<'a>> Sink<'a> for Visit<'_, 'a, V> {
                 subtask: self.subtask,
                 head: state,
                 stream: *head,
+                at: at.tag,
+            });
+        }
+        if let StreamHead::Inline { bytes, .. } = head {
+            self.visitor.inlined(&InlinedAt {
+                operator: self.no(),
+                subtask: self.subtask,
+                role: around.role,
+                bytes: bytes.len() as u64,
                 at: at.tag,
             });
         }
@@ -357,7 +393,7 @@ pub(crate) fn directories<'a>(
 ) -> Option<[Reference<'a>; 2]> {
     let merged = head.merged?;
     let reference = |path: JavaStr<'a>, span: Span, part: Part| {
-        let role = crate::reference::Role { part, ..around.role };
+        let role = Role { part, ..around.role };
         let target = Target::Directory(path);
         Reference {
             target,

@@ -10,6 +10,7 @@
 //! | --- | --- |
 //! | [`notification`] | S3 events: direct, through SQS, SNS, both, and EventBridge |
 //! | [`listing`] | `aws s3api list-object-versions` and `list-objects-v2`, and the text of `aws s3 ls --recursive` |
+//! | [`inventory`] | the CSV files of S3 Inventory |
 //! | [`lifecycle`] | `aws s3api get-bucket-lifecycle-configuration`, and the XML of S3's API |
 //! | [`bucket`] | `aws s3api get-bucket-versioning`, and a bucket's settings in one document |
 //! | [`encoding`] | the two encodings of keys: form and percent |
@@ -19,6 +20,7 @@ pub mod bucket;
 mod document;
 pub mod encoding;
 mod error;
+pub mod inventory;
 pub mod lifecycle;
 pub mod listing;
 pub mod notification;

@@ -174,7 +174,7 @@ pub(crate) trait Sink<'a> {
     ) -> Read<()> {
         Ok(())
     }
-    fn keyed(&mut self, _at: usize, _place: Place, _head: &KeyedHead<'a>) {}
+    fn keyed(&mut self, _at: usize, _place: Place, _around: &Around, _head: &KeyedHead<'a>) {}
     fn channel(&mut self, _at: usize, _place: Place, _head: &ChannelHead<'a>) {}
     fn stream(&mut self, _at: StreamAt, _place: Place, _around: &Around, _head: &StreamHead<'a>) -> Read<()> {
         Ok(())

@@ -276,7 +276,7 @@ impl<'s, 'a, S: Sink<'a>, T: Trace> Walk<'s, 'a, S, T> {
             return Ok(());
         };
         self.nest(Field::KeyedTag)?;
-        self.sink.keyed(at, place, &head);
+        self.sink.keyed(at, place, &around, &head);
         let around = around.keyed(&head);
         match head {
             KeyedHead::KeyGroups { .. } => self.stream(Place::Delegate, around)?,
