@@ -10,20 +10,16 @@ use s3_documents::lifecycle::{self, LifecycleConfiguration};
 use s3_documents::listing::{self, Listing, Row};
 use serde::Serialize;
 use stayput_core::catalogue::Catalogue;
-use stayput_core::forecast::{Forecast, Forecaster, Listed};
-use stayput_core::layout::METADATA_FILE;
+use stayput_core::forecast::{self, Forecast, Forecaster, Listed};
 use stayput_core::location::{Location, ObjectLocation};
-use stayput_core::metadata::{self, NotEntered};
 use stayput_core::report::finding::Finding;
-use stayput_core::root::Roots;
-use stayput_core::snapshot::{Contents, Facts, Snapshot, identity_of};
 use stayput_core::timestamp::Timestamp;
+use stayput_core::whereabouts;
 
 use crate::exit::Exit;
 use crate::input::{self, At, Input};
 use crate::terminal::{Shown, ShownJson};
 
-mod place;
 mod text;
 
 /// What `audit` is given.
@@ -261,10 +257,7 @@ fn snapshot(input: &Input, catalogue: &mut Catalogue) -> Result<InCatalogue, Ref
             location: Location::S3(directory),
             guessed: false,
             ..
-        }) => ObjectLocation::new(
-            directory.bucket(),
-            format!("{}/{METADATA_FILE}", directory.key()).trim_start_matches('/'),
-        ),
+        }) => forecast::metadata_in(directory),
         Some(At {
             guessed: false, text, ..
         }) => {
@@ -275,50 +268,29 @@ fn snapshot(input: &Input, catalogue: &mut Catalogue) -> Result<InCatalogue, Ref
                 ),
             ));
         }
-        Some(At { guessed: true, .. }) | None => place::of(&input.bytes)
-            .map_err(|e| (Exit::CantTell, format!("{}: {e}.", input.name)))?
-            .ok_or_else(|| {
-                (
-                    Exit::Usage,
-                    format!(
-                        "{}: its paths don't say where on S3 it lies. Say it with --at s3://bucket/…/chk-8",
-                        input.name
-                    ),
-                )
-            })?,
+        Some(At { guessed: true, .. }) | None => whereabouts::told_by_paths(&input.bytes, |at| {
+            at.s3().is_some()
+        })
+        .map_err(|e| (Exit::CantTell, format!("{}: {e}.", input.name)))?
+        .as_ref()
+        .and_then(Location::s3)
+        .map(forecast::metadata_in)
+        .ok_or_else(|| {
+            (
+                Exit::Usage,
+                format!(
+                    "{}: its paths don't say where on S3 it lies. Say it with --at s3://bucket/…/chk-8",
+                    input.name
+                ),
+            )
+        })?,
     };
-    let (taken, references) = metadata::enter(&input.bytes, &at, &Roots::default(), [], &mut catalogue.index)
-        .map_err(|not| {
-            let why = match not {
-                NotEntered::NotTaken(not) => not.why.to_string(),
-                NotEntered::Full(full) => full.to_string(),
-            };
-            (Exit::CantTell, format!("{}: {why}.", input.name))
-        })?;
-    let (kind, job) = identity_of(&at);
-    catalogue.insert(Snapshot {
-        metadata: at.clone(),
-        version: None,
-        etag: String::new(),
-        size: input.bytes.len() as u64,
-        kind,
-        job,
-        // Nobody asks for its class here.
-        written: Timestamp::from_millis(0),
-        hidden: None,
-        contents: Contents::Read(Facts {
-            references,
-            checkpoint_id: taken.complete.checkpoint_id,
-            operators: taken.operators,
-            backends: taken.backends,
-            directories: taken.directories,
-        }),
-        kept: None,
-    });
+    let entered = forecast::enter(catalogue, &input.bytes, &at)
+        .map_err(|why| (Exit::CantTell, format!("{}: {why}.", input.name)))?;
     Ok(InCatalogue {
         at,
         guessed: !said,
-        elsewhere: taken.elsewhere,
+        elsewhere: entered.elsewhere,
     })
 }
 

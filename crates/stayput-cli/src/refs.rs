@@ -11,7 +11,7 @@ use flink_checkpoint::{
 };
 use serde::Serialize;
 use stayput_core::location::Location;
-use stayput_core::report::summary::{Collector, Objects};
+use stayput_core::report::summary::Objects;
 
 use crate::exit::Exit;
 use crate::input::{self, At, Input};
@@ -276,16 +276,7 @@ struct Totals<'a> {
 }
 
 fn count(input: &Input, output: Output, several: bool, out: &mut dyn Write) -> io::Result<Exit> {
-    struct Count<'a>(Collector<'a>);
-    impl<'a> Visitor<'a> for Count<'a> {
-        fn reference(&mut self, reference: &Reference<'a>) -> ControlFlow<()> {
-            self.0.tell(reference);
-            ControlFlow::Continue(())
-        }
-    }
-    let mut counting = Count(Collector::new(input.at.as_ref().map(|at| &at.location)));
-    let read = flink_checkpoint::visit(&input.bytes, &Limits::default(), &mut counting);
-    let objects = counting.0.finish();
+    let (objects, read) = Objects::read(&input.bytes, input.at.as_ref().map(|at| &at.location));
     match output {
         Output::Ndjson => json_line(
             &Totals {

@@ -20,11 +20,13 @@ use crate::reference_index::{ObjectNo, ObjectSet, SnapshotNo};
 use crate::snapshot::JobDirectory;
 use crate::timestamp::Timestamp;
 
+mod asked;
 mod correction;
 mod findings;
 mod outcome;
 mod tally;
 
+pub use asked::{Entered, enter, metadata_in};
 pub use correction::{Change, Correction};
 pub use outcome::{
     AbortRisk, Amount, BrokenSnapshot, BucketForecast, FORM, Forecast, Harm, HarmKind, JobAge, PutBack,

@@ -10,19 +10,20 @@ use std::collections::BTreeMap;
 use flink_checkpoint::{CheckpointProperties, Index, Limits, Snapshot, SnapshotType};
 use serde::Serialize;
 
+use crate::handles::Handles;
 use crate::layout::Place;
 use crate::location::Location;
 
 mod damage;
 mod feature;
-mod home;
+pub(crate) mod home;
 mod objects;
 mod release;
-mod state;
+pub(crate) mod state;
 
 pub use damage::{Damage, ReadSoFar};
 pub use feature::Feature;
-pub use objects::{Amount, Collector, Lying, NamedDirectory, Objects, Part, PerDirectory, Whose};
+pub use objects::{Amount, Lying, NamedDirectory, Objects, Part, PerDirectory, Whose};
 pub use release::Releases;
 pub use state::{Held, Operator};
 
@@ -202,7 +203,10 @@ pub fn read_at(bytes: &[u8], at: Option<&Location>) -> Reading {
     match Index::build(bytes, &limits) {
         // The index was built from these bytes.
         Ok(index) => match index.view(bytes) {
-            Ok(snapshot) => Reading::Whole(Box::new(whole(snapshot, home.as_ref()))),
+            Ok(snapshot) => {
+                let handles = Handles::read(bytes, index.complete().counts.references(), home.as_ref());
+                Reading::Whole(Box::new(whole(snapshot, &handles, home.as_ref())))
+            }
             Err(e) => Reading::Refused {
                 form: FORM,
                 message: e.to_string(),
@@ -212,13 +216,12 @@ pub fn read_at(bytes: &[u8], at: Option<&Location>) -> Reading {
     }
 }
 
-fn whole(snapshot: Snapshot<'_>, home: Option<&Home>) -> Summary {
+/// The summary of a snapshot that has these handles.
+pub(crate) fn whole(snapshot: Snapshot<'_>, handles: &Handles, home: Option<&Home>) -> Summary {
     let complete = snapshot.complete();
-    let mut collector = Collector::within(home);
-    snapshot.references(|reference| collector.tell(reference));
-    let handles = collector.handles();
-    let objects = collector.finish();
-    let walked = state::walk(snapshot);
+    let objects = Objects::of(handles, snapshot.bytes(), home.is_some());
+    let walked = state::walk(snapshot, handles);
+    let handles = handles.counted();
     let features = feature::all(&walked.seen, complete);
     Summary {
         form: FORM,
@@ -309,6 +312,6 @@ fn properties(from: &CheckpointProperties) -> Properties {
 }
 
 /// The text, or its escaped form where there is none.
-fn text(text: flink_checkpoint::JavaStr<'_>) -> String {
+pub(crate) fn text(text: flink_checkpoint::JavaStr<'_>) -> String {
     text.as_str().map_or_else(|| text.to_string(), Into::into)
 }

@@ -73,9 +73,9 @@ pub struct ReadSoFar {
 pub(super) fn describe(damaged: &Damaged, bytes: &[u8], home: Option<&Home>) -> Damage {
     let error = &damaged.error;
     let partial = &damaged.partial;
-    let mut collector = Collector::within(home);
+    let mut collector = Collector::new(bytes, home);
     partial.references(bytes, |reference| {
-        collector.tell_copied(reference);
+        collector.tell(reference);
         ControlFlow::Continue(())
     });
     let Explained {

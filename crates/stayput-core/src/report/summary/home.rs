@@ -5,10 +5,10 @@ use crate::location::Location;
 
 /// The directory of a snapshot.
 #[derive(Clone, Debug)]
-pub(super) struct Home {
+pub(crate) struct Home {
     /// The directory.
-    pub(super) location: Location,
-    pub(super) system: String,
+    pub(crate) location: Location,
+    pub(crate) system: String,
     /// Its path in that file system: no slash first, one last (or empty).
     directory: String,
     job: String,
@@ -16,7 +16,7 @@ pub(super) struct Home {
 
 impl Home {
     /// From a directory, or a `_metadata` in it.
-    pub(super) fn of(at: &Location) -> Self {
+    pub(crate) fn of(at: &Location) -> Self {
         let (system, path) = split(at);
         let directory = match path.strip_suffix(METADATA_FILE) {
             Some(directory) if directory.is_empty() || directory.ends_with('/') => directory.to_owned(),
@@ -35,22 +35,22 @@ impl Home {
     }
 
     /// Path of its `_metadata`, without the file system.
-    pub(super) fn metadata(&self) -> String {
+    pub(crate) fn metadata(&self) -> String {
         format!("{}{METADATA_FILE}", self.directory)
     }
 
     /// Whether a directory (a slash last) is that of the snapshot, or below it.
-    pub(super) fn owns(&self, directory: &str) -> bool {
+    pub(crate) fn owns(&self, directory: &str) -> bool {
         !self.directory.is_empty() && directory.starts_with(&self.directory)
     }
 
     /// The job directory, for people.
-    pub(super) fn shown_job(&self) -> String {
+    pub(crate) fn shown_job(&self) -> String {
         show(&self.system, &self.job)
     }
 
     /// Whether this is the job directory of the snapshot. Entropy injection changes the path before the job id only.
-    pub(super) fn is_job(&self, job: &str) -> bool {
+    pub(crate) fn is_job(&self, job: &str) -> bool {
         let id = |job: &str| {
             let name = job.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
             is_job_id(name).then(|| name.to_owned())
@@ -69,7 +69,7 @@ fn directory_of(at: &Location) -> Location {
 }
 
 /// The file system (`s3://bucket`, `file:`, `hdfs://name-node:8020`) and the path in it, without a slash first.
-pub(super) fn split(location: &Location) -> (String, String) {
+pub(crate) fn split(location: &Location) -> (String, String) {
     match location {
         Location::S3(object) => (format!("s3://{}", object.bucket()), object.key().to_owned()),
         Location::Foreign(foreign) => {
@@ -92,7 +92,7 @@ pub(super) fn split(location: &Location) -> (String, String) {
     }
 }
 
-pub(super) fn with_slash(path: &str) -> String {
+pub(crate) fn with_slash(path: &str) -> String {
     if path.is_empty() || path.ends_with('/') {
         path.to_owned()
     } else {
@@ -101,7 +101,7 @@ pub(super) fn with_slash(path: &str) -> String {
 }
 
 /// Whether the last directory has a name that Flink gives to savepoints.
-pub(super) fn is_savepoint_name(directory: &str) -> bool {
+pub(crate) fn is_savepoint_name(directory: &str) -> bool {
     directory
         .trim_end_matches('/')
         .rsplit('/')
@@ -110,6 +110,6 @@ pub(super) fn is_savepoint_name(directory: &str) -> bool {
 }
 
 /// A path with its file system.
-pub(super) fn show(system: &str, path: &str) -> String {
+pub(crate) fn show(system: &str, path: &str) -> String {
     format!("{system}/{path}")
 }

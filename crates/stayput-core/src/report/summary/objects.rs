@@ -1,13 +1,13 @@
 //! The objects that a snapshot names, each once, and where they lie seen from the snapshot.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
+use std::ops::ControlFlow;
 
-use flink_checkpoint::{Extent, Reference, Target};
-use serde::Serialize;
+use flink_checkpoint::{Complete, Damaged, Extent, Limits, Reference};
+use serde::{Deserialize, Serialize};
 
-use super::home::{self, Home};
-use crate::layout::Place;
+use super::home::Home;
+use crate::handles::{Handles, NONE, Names, Numbering, Row};
 use crate::location::Location;
 
 /// How many job directories, and how many named directories, are listed. More are counted.
@@ -30,6 +30,13 @@ pub struct Amount {
 }
 
 impl Amount {
+    /// Adds one object of this length; `None`: nobody says it.
+    pub(crate) fn add_object(&mut self, bytes: Option<u64>) {
+        self.objects += 1;
+        self.bytes = self.bytes.saturating_add(bytes.unwrap_or(0));
+        self.of_unknown_length += u64::from(bytes.is_none());
+    }
+
     fn add(&mut self, other: Amount) {
         self.objects += other.objects;
         self.bytes = self.bytes.saturating_add(other.bytes);
@@ -40,7 +47,7 @@ impl Amount {
 }
 
 /// Whose directory an object lies in, seen from the snapshot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Whose {
     /// The snapshot's own job directory. With entropy injection told by the job id.
@@ -141,24 +148,112 @@ impl Objects {
         }
         sum
     }
-}
 
-/// Handles by how they name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Handles {
-    pub(super) relative: u64,
-    pub(super) absolute: u64,
-    pub(super) directories: u64,
-}
+    /// The objects that a `_metadata` names, which lies in this directory (or is this `_metadata`), and whether it can be read to its end. If not,
+    /// they are those before the damage.
+    pub fn read(bytes: &[u8], at: Option<&Location>) -> (Self, Result<Complete, Damaged>) {
+        let home = at.map(Home::of);
+        let mut collector = Collector::new(bytes, home.as_ref());
+        let read = flink_checkpoint::references(bytes, &Limits::default(), &mut |reference| {
+            collector.tell(reference);
+            ControlFlow::Continue(())
+        });
+        (collector.finish(), read)
+    }
 
-/// Collects references, each object once.
-#[derive(Debug, Default)]
-pub struct Collector<'a> {
-    home: Option<Home>,
-    /// Relative or not, and the path.
-    objects: HashMap<(bool, Cow<'a, [u8]>), Length>,
-    directories: HashSet<Cow<'a, [u8]>>,
-    handles: Handles,
+    /// The objects of a file with these bytes.
+    pub(crate) fn of(handles: &Handles, bytes: &[u8], has_home: bool) -> Self {
+        let mut lengths: Vec<(u32, Length)> = vec![(NONE, Length::Unknown); handles.objects()];
+        let mut directories: Vec<&Row> = Vec::new();
+        for row in handles.all() {
+            if row.names() == Names::Directory {
+                directories.push(row);
+                continue;
+            }
+            let length = match row.extent() {
+                Extent::Exact(n) => Length::Exact(n),
+                Extent::AtLeast(n) => Length::AtLeast(n),
+                Extent::Changelog(n) => Length::Changelog(n),
+                Extent::Unknown => Length::Unknown,
+            };
+            if let Some(object) = lengths.get_mut(row.object as usize) {
+                *object = (row.place, object.1.max(length));
+            }
+        }
+        let mut by_place: Vec<Amount> = vec![Amount::default(); handles.places().len()];
+        let mut unnameable = Amount::default();
+        let named_as_a_whole: HashSet<u32> = directories.iter().map(|row| row.object).collect();
+        for (object, (place, length)) in (0..).zip(&lengths) {
+            if named_as_a_whole.contains(&object) {
+                continue;
+            }
+            by_place
+                .get_mut(*place as usize)
+                .unwrap_or(&mut unnameable)
+                .add(length.amount());
+        }
+        let mut total = unnameable;
+        let mut lying: BTreeMap<(Whose, Part), Amount> = BTreeMap::new();
+        let mut by_directory: BTreeMap<(Whose, &str), Amount> = BTreeMap::new();
+        let mut absolute_own = false;
+        for (lies, amount) in handles.places().iter().zip(by_place) {
+            if amount.objects == 0 {
+                continue;
+            }
+            absolute_own |= !lies.relative && lies.whose == Whose::Own;
+            total.add(amount);
+            lying.entry((lies.whose, lies.part)).or_default().add(amount);
+            by_directory
+                .entry((lies.whose, &lies.job))
+                .or_default()
+                .add(amount);
+        }
+        let mut by_directory: Vec<PerDirectory> = by_directory
+            .into_iter()
+            .map(|((whose, directory), amount)| PerDirectory {
+                directory: directory.to_owned(),
+                whose,
+                amount,
+            })
+            .collect();
+        by_directory.sort_by_key(|d| std::cmp::Reverse(d.amount.bytes));
+        let directories_left_out = by_directory.len().saturating_sub(LISTED) as u64;
+        by_directory.truncate(LISTED);
+        // Two spellings of one directory are shown as they are written.
+        let mut named: Vec<NamedDirectory> = directories
+            .iter()
+            .map(|row| NamedDirectory {
+                path: super::text(row.path(bytes)),
+            })
+            .collect();
+        named.sort_unstable();
+        named.dedup();
+        let named_directory_count = named.len() as u64;
+        let mut without_location: Vec<&[u8]> = directories
+            .iter()
+            .filter(|row| row.place == NONE)
+            .map(|row| row.path(bytes).as_bytes())
+            .collect();
+        without_location.sort_unstable();
+        without_location.dedup();
+        named.truncate(LISTED);
+        let counted = handles.counted();
+        Self {
+            total,
+            handles: counted.relative + counted.absolute,
+            by_place: lying
+                .into_iter()
+                .map(|((whose, part), amount)| Lying { whose, part, amount })
+                .collect(),
+            by_directory,
+            directories_left_out,
+            named_directories: named,
+            named_directory_count,
+            unnameable_directories: without_location.len() as u64,
+            unnameable: unnameable.objects,
+            none_at_home: has_home && counted.absolute > 0 && !absolute_own,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -187,249 +282,32 @@ impl Length {
     }
 }
 
-impl<'a> Collector<'a> {
-    /// For a snapshot that lies in this directory (or has this `_metadata`).
-    pub fn new(at: Option<&Location>) -> Self {
-        Self {
-            home: at.map(Home::of),
-            ..Self::default()
-        }
-    }
+/// Collects references of one file, each object once.
+#[derive(Debug)]
+pub(super) struct Collector<'h, 'a> {
+    bytes: &'a [u8],
+    numbering: Numbering<'h, 'a>,
+    has_home: bool,
+}
 
-    pub(super) fn within(home: Option<&Home>) -> Self {
+impl<'h, 'a> Collector<'h, 'a> {
+    /// For the references of a file with these bytes that lies in this directory.
+    pub(super) fn new(bytes: &'a [u8], home: Option<&'h Home>) -> Self {
         Self {
-            home: home.cloned(),
-            ..Self::default()
+            bytes,
+            numbering: Numbering::new(bytes, home),
+            has_home: home.is_some(),
         }
     }
 
     /// Takes one reference.
-    pub fn tell(&mut self, reference: &Reference<'a>) {
-        let path = Cow::Borrowed(reference.target.path().as_bytes());
-        self.take(reference.target, path, reference.extent);
-    }
-
-    /// As [`Self::tell`], for references that don't live long enough.
-    pub fn tell_copied(&mut self, reference: &Reference<'_>) {
-        let path = Cow::Owned(reference.target.path().as_bytes().to_vec());
-        self.take(reference.target, path, reference.extent);
-    }
-
-    fn take(&mut self, target: Target<'_>, path: Cow<'a, [u8]>, extent: Extent) {
-        let relative = match target {
-            Target::Directory(_) => {
-                self.handles.directories += 1;
-                self.directories.insert(path);
-                return;
-            }
-            Target::Exclusive(_) => true,
-            Target::Absolute(_) => false,
-        };
-        if relative {
-            self.handles.relative += 1;
-        } else {
-            self.handles.absolute += 1;
-        }
-        let length = match extent {
-            Extent::Exact(n) => Length::Exact(n),
-            Extent::AtLeast(n) => Length::AtLeast(n),
-            Extent::Changelog(n) => Length::Changelog(n),
-            Extent::Unknown => Length::Unknown,
-        };
-        let longest = self.objects.entry((relative, path)).or_insert(length);
-        *longest = (*longest).max(length);
-    }
-
-    pub(super) fn handles(&self) -> Handles {
-        self.handles
+    pub(super) fn tell(&mut self, reference: &Reference<'_>) {
+        self.numbering.tell(reference);
     }
 
     /// What was collected.
-    pub fn finish(self) -> Objects {
-        let Self {
-            home,
-            objects,
-            directories,
-            handles,
-        } = self;
-        let home = home.as_ref();
-        let mut map = Map::default();
-        let mut lengths: HashMap<(usize, &[u8]), Length> = HashMap::with_capacity(objects.len());
-        let mut unnameable = Amount::default();
-        for ((relative, path), length) in &objects {
-            let (directory, name) = match path.iter().rposition(|&byte| byte == b'/') {
-                Some(at) if !relative => (&path[..at], &path[at + 1..]),
-                _ => (&b""[..], &path[..]),
-            };
-            match map.number(*relative, directory, home) {
-                // Only what is text can be the name of an object.
-                Some(number) if flink_checkpoint::JavaStr::from_bytes(name).as_str().is_some() => {
-                    let longest = lengths.entry((number, name)).or_insert(*length);
-                    *longest = (*longest).max(*length);
-                }
-                _ => unnameable.add(length.amount()),
-            }
-        }
-        let mut by_place: BTreeMap<(Whose, Part), Amount> = BTreeMap::new();
-        let mut by_directory: BTreeMap<(Whose, &str), Amount> = BTreeMap::new();
-        let mut total = unnameable;
-        for ((number, _), length) in lengths {
-            let Some(lies) = map.places.get(number) else {
-                continue;
-            };
-            let amount = length.amount();
-            total.add(amount);
-            by_place.entry((lies.whose, lies.part)).or_default().add(amount);
-            by_directory
-                .entry((lies.whose, &lies.job))
-                .or_default()
-                .add(amount);
-        }
-        let absolute_own = map
-            .places
-            .iter()
-            .any(|lies| !lies.relative && lies.whose == Whose::Own);
-        let mut by_directory: Vec<PerDirectory> = by_directory
-            .into_iter()
-            .map(|((whose, directory), amount)| PerDirectory {
-                directory: directory.to_owned(),
-                whose,
-                amount,
-            })
-            .collect();
-        by_directory.sort_by_key(|d| std::cmp::Reverse(d.amount.bytes));
-        let directories_left_out = by_directory.len().saturating_sub(LISTED) as u64;
-        by_directory.truncate(LISTED);
-        let mut named: Vec<NamedDirectory> = directories
-            .iter()
-            .map(|path| NamedDirectory {
-                path: super::text(flink_checkpoint::JavaStr::from_bytes(path)),
-            })
-            .collect();
-        named.sort_unstable();
-        let named_directory_count = named.len() as u64;
-        let unnameable_directories = directories.iter().filter(|path| !is_location(path)).count() as u64;
-        named.truncate(LISTED);
-        Objects {
-            total,
-            handles: handles.relative + handles.absolute,
-            by_place: by_place
-                .into_iter()
-                .map(|((whose, part), amount)| Lying { whose, part, amount })
-                .collect(),
-            by_directory,
-            directories_left_out,
-            named_directories: named,
-            named_directory_count,
-            unnameable_directories,
-            unnameable: unnameable.objects,
-            none_at_home: home.is_some() && handles.absolute > 0 && !absolute_own,
-        }
-    }
-}
-
-fn is_location(path: &[u8]) -> bool {
-    flink_checkpoint::JavaStr::from_bytes(path)
-        .as_str()
-        .is_some_and(|path| Location::parse_flink_path(&path).is_ok())
-}
-
-/// Directories by how they are written, and the places that they are: two spellings can be one place.
-#[derive(Default)]
-struct Map {
-    numbers: HashMap<(bool, Vec<u8>), Option<usize>>,
-    places: Vec<Lies>,
-    known: HashMap<(bool, String), usize>,
-}
-
-struct Lies {
-    relative: bool,
-    whose: Whose,
-    part: Part,
-    job: String,
-}
-
-impl Map {
-    fn number(&mut self, relative: bool, directory: &[u8], home: Option<&Home>) -> Option<usize> {
-        if let Some(number) = self.numbers.get(&(relative, directory.to_vec())) {
-            return *number;
-        }
-        let number = self.look(relative, directory, home);
-        self.numbers.insert((relative, directory.to_vec()), number);
-        number
-    }
-
-    fn look(&mut self, relative: bool, directory: &[u8], home: Option<&Home>) -> Option<usize> {
-        let (canonical, lies) = if relative {
-            let job = home.map_or_else(String::new, Home::shown_job);
-            let canonical = home.map_or_else(String::new, |home| home.location.to_string());
-            (
-                canonical,
-                Lies {
-                    relative,
-                    whose: Whose::Own,
-                    part: Part::Exclusive,
-                    job,
-                },
-            )
-        } else {
-            let text = flink_checkpoint::JavaStr::from_bytes(directory).as_str()?;
-            let location = Location::parse_flink_path(&text).ok()?;
-            (location.to_string(), lies(&location, home))
-        };
-        // Without a home, relative and absolute names can't be compared.
-        let key = (relative && home.is_none(), canonical);
-        let next = self.places.len();
-        let number = *self.known.entry(key).or_insert(next);
-        if number == next {
-            self.places.push(lies);
-        } else if let Some(known) = self.places.get_mut(number) {
-            known.relative &= relative;
-        }
-        Some(number)
-    }
-}
-
-fn lies(location: &Location, home: Option<&Home>) -> Lies {
-    let (system, path) = home::split(location);
-    let directory = home::with_slash(&path);
-    // Any file name does: only directories tell the place.
-    let probe = format!("{directory}x");
-    let place = Place::of(&probe);
-    let mut part = match place {
-        Place::Checkpoint { .. } => Part::Checkpoint,
-        Place::Shared { .. } => Part::Shared,
-        Place::TaskOwned { .. } => Part::Taskowned,
-        Place::Savepoint { .. } => Part::Savepoint,
-        Place::Elsewhere => Part::Elsewhere,
-    };
-    let job = place.job();
-    let whose = match home {
-        None => Whose::Unknown,
-        Some(home) if home.system == system => {
-            if home.owns(&directory) {
-                part = Part::Exclusive;
-                Whose::Own
-            } else {
-                match job {
-                    Some(job) if home.is_job(job) => Whose::Own,
-                    Some(_) => Whose::OtherJob,
-                    None => Whose::Outside,
-                }
-            }
-        }
-        Some(home) if home.system.starts_with("s3://") && system.starts_with("s3://") => Whose::OtherBucket,
-        Some(_) => Whose::OtherFileSystem,
-    };
-    let job = match (job, home) {
-        _ if part == Part::Exclusive => home.map_or_else(String::new, Home::shown_job),
-        (job, _) => home::show(&system, job.unwrap_or(&directory)),
-    };
-    Lies {
-        relative: false,
-        whose,
-        part,
-        job,
+    pub(super) fn finish(self) -> Objects {
+        Objects::of(&self.numbering.finish(), self.bytes, self.has_home)
     }
 }
 

@@ -1,11 +1,12 @@
 //! Operators and how much state each has.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
-use flink_checkpoint::{Keyed, KeyedHead, Snapshot, Stream, StreamHead, Subtask};
+use flink_checkpoint::{Extent, Keyed, KeyedHead, Snapshot, StateKind, Subtask};
 use serde::Serialize;
 
 use super::text;
+use crate::handles::{Handles, Names};
 use crate::layout::is_forst_database;
 
 /// State of one kind.
@@ -78,40 +79,28 @@ pub(super) struct Walked {
     pub(super) seen: Seen,
 }
 
-pub(super) fn walk(snapshot: Snapshot<'_>) -> Walked {
-    let mut walked = Walked {
-        operators: Vec::new(),
-        total: BTreeMap::new(),
-        seen: Seen::default(),
+pub(super) fn walk(snapshot: Snapshot<'_>, handles: &Handles) -> Walked {
+    let counts = snapshot.complete().counts;
+    let mut seen = Seen {
+        merging: counts.segments + counts.empty_segments > 0,
+        forst: handles
+            .places()
+            .iter()
+            .any(|lies| is_forst_database(&format!("{}/x", lies.directory))),
+        ..Seen::default()
     };
-    let mut everywhere = Kinds::default();
+    let mut kinds: Vec<ByKind> = Vec::new();
+    let mut operators = Vec::new();
     for operator in snapshot.operators() {
-        let mut kinds = Kinds::default();
-        let mut scale = |kind, stream| {
-            kinds.stream(kind, stream, &mut walked.seen);
-            everywhere.stream(kind, stream, &mut walked.seen);
-        };
-        if let Some(stream) = operator.coordinator() {
-            scale("coordinator", stream);
-        }
         let (mut subtasks, mut finished_subtasks) = (0, 0);
-        let mut inline_changelogs = Vec::new();
         for subtask in operator.subtasks() {
             subtasks += 1;
             finished_subtasks += u64::from(subtask.head.finished);
-            streams_of(subtask, &mut scale, &mut |kind, bytes| {
-                inline_changelogs.push((kind, bytes));
-            });
+            notice(subtask, &mut seen);
         }
-        for (kind, bytes) in inline_changelogs {
-            kinds.inlined(kind, bytes);
-            everywhere.inlined(kind, bytes);
-        }
-        for subtask in operator.subtasks() {
-            notice(subtask, &mut walked.seen);
-        }
-        walked.seen.finished |= operator.fully_finished || finished_subtasks > 0;
-        walked.operators.push(Operator {
+        seen.finished |= operator.fully_finished || finished_subtasks > 0;
+        kinds.push(ByKind::default());
+        operators.push(Operator {
             id: operator.head.id.to_string(),
             uid: operator.head.uid.map(text),
             name: operator.head.name.map(text),
@@ -120,61 +109,95 @@ pub(super) fn walk(snapshot: Snapshot<'_>) -> Walked {
             subtasks,
             finished_subtasks,
             fully_finished: operator.fully_finished,
-            state: kinds.held,
+            state: BTreeMap::new(),
         });
     }
-    walked.total = everywhere.held;
-    walked
+    let total = named(held(snapshot.bytes(), handles, &mut kinds));
+    for (operator, state) in operators.iter_mut().zip(kinds) {
+        operator.state = named(state);
+    }
+    Walked {
+        operators,
+        total,
+        seen,
+    }
 }
 
-/// Every stream of a subtask, by kind of state, and the inlined changelogs.
-fn streams_of<'a>(
-    subtask: Subtask<'a>,
-    stream: &mut impl FnMut(&'static str, Stream<'a>),
-    inline_changelog: &mut impl FnMut(&'static str, u64),
-) {
-    let operator_states = [
-        ("managed_operator", subtask.managed_operator()),
-        ("raw_operator", subtask.raw_operator()),
-    ];
-    for (kind, state) in operator_states {
-        if let Some(delegate) = state.and_then(flink_checkpoint::OperatorState::delegate) {
-            stream(kind, delegate);
+/// What one operator holds, by kind of state; `None` where it has no handle of that kind.
+type ByKind = [Option<Held>; KINDS.len()];
+
+const KINDS: [StateKind; 7] = [
+    StateKind::Coordinator,
+    StateKind::ManagedOperator,
+    StateKind::RawOperator,
+    StateKind::ManagedKeyed,
+    StateKind::RawKeyed,
+    StateKind::InputChannel,
+    StateKind::ResultSubpartition,
+];
+
+fn add(to: Option<&mut ByKind>, state: StateKind, held: Held) {
+    if let Some(kind) = to.and_then(|kinds| kinds.get_mut(state as usize)) {
+        kind.get_or_insert_default().add(held);
+    }
+}
+
+fn named(kinds: ByKind) -> BTreeMap<&'static str, Held> {
+    let held = KINDS.into_iter().zip(kinds);
+    held.filter_map(|(kind, held)| Some((kind_name(kind), held?)))
+        .collect()
+}
+
+/// Adds up the state of each operator by kind, and that of all together, where an object counts once for each kind.
+fn held(bytes: &[u8], handles: &Handles, by_operator: &mut [ByKind]) -> ByKind {
+    let mut total = ByKind::default();
+    // By object, the kinds that have counted it.
+    let mut counted = vec![0u8; handles.objects()];
+    for row in handles.all().iter().filter(|row| row.names() != Names::Directory) {
+        let state = row.role().state;
+        let whole = !matches!(row.extent(), Extent::AtLeast(_));
+        let unknown = u64::from(row.size().is_none());
+        let length = row.state_bytes(bytes).unwrap_or(0);
+        let held = |first: bool| Held {
+            bytes: if first || !whole { length } else { 0 },
+            objects: u64::from(first),
+            inlined_bytes: 0,
+            of_unknown_length: if first { unknown } else { 0 },
+        };
+        add(
+            by_operator.get_mut(row.operator as usize),
+            state,
+            held(row.first()),
+        );
+        let kind = 1 << state as u8;
+        if let Some(object) = counted.get_mut(row.object as usize) {
+            let first = *object & kind == 0;
+            *object |= kind;
+            add(Some(&mut total), state, held(first));
         }
     }
-    let keyed_states = [
-        ("managed_keyed", subtask.managed_keyed()),
-        ("raw_keyed", subtask.raw_keyed()),
-    ];
-    for (kind, state) in keyed_states {
-        // Handles lie in each other no deeper than the limit of the reader.
-        let mut left: Vec<Keyed<'a>> = state.into_iter().collect();
-        while let Some(handle) = left.pop() {
-            handle
-                .delegate()
-                .into_iter()
-                .chain(handle.meta())
-                .chain(handle.shared())
-                .chain(handle.private())
-                .chain(handle.changelog_files())
-                .for_each(|file| stream(kind, file));
-            let changes: u64 = handle.changes().map(|change| change.bytes.len() as u64).sum();
-            if matches!(handle.head, KeyedHead::ChangelogInline(_)) {
-                inline_changelog(kind, changes);
-            }
-            left.extend(handle.materialized());
-            left.extend(handle.non_materialized());
-        }
+    for inline in handles.inlined() {
+        let held = Held {
+            inlined_bytes: inline.bytes,
+            ..Held::default()
+        };
+        let state = inline.role().state;
+        add(by_operator.get_mut(inline.operator as usize), state, held);
+        add(Some(&mut total), state, held);
     }
-    for channel in subtask.input_channels() {
-        if let Some(delegate) = channel.delegate() {
-            stream("input_channel", delegate);
-        }
-    }
-    for channel in subtask.result_subpartitions() {
-        if let Some(delegate) = channel.delegate() {
-            stream("result_subpartition", delegate);
-        }
+    total
+}
+
+/// The name of a kind of state, as the document has it.
+pub(crate) fn kind_name(state: StateKind) -> &'static str {
+    match state {
+        StateKind::Coordinator => "coordinator",
+        StateKind::ManagedOperator => "managed_operator",
+        StateKind::RawOperator => "raw_operator",
+        StateKind::ManagedKeyed => "managed_keyed",
+        StateKind::RawKeyed => "raw_keyed",
+        StateKind::InputChannel => "input_channel",
+        StateKind::ResultSubpartition => "result_subpartition",
     }
 }
 
@@ -211,53 +234,5 @@ fn notice(subtask: Subtask<'_>, seen: &mut Seen) {
         }
         left.extend(handle.materialized());
         left.extend(handle.non_materialized());
-    }
-}
-
-/// Amounts by kind of state, objects counted once each.
-#[derive(Default)]
-struct Kinds<'a> {
-    held: BTreeMap<&'static str, Held>,
-    objects: HashSet<(&'static str, &'a [u8])>,
-}
-
-impl<'a> Kinds<'a> {
-    fn inlined(&mut self, kind: &'static str, bytes: u64) {
-        self.held.entry(kind).or_default().add(Held {
-            inlined_bytes: bytes,
-            ..Held::default()
-        });
-    }
-
-    fn stream(&mut self, kind: &'static str, stream: Stream<'a>, seen: &mut Seen) {
-        match stream.head {
-            StreamHead::Inline { bytes, .. } => self.inlined(kind, bytes.len() as u64),
-            StreamHead::File { path, size } | StreamHead::Relative { path, size } => {
-                seen.forst |= path.as_str().is_some_and(|path| is_forst_database(&path));
-                if self.objects.insert((kind, path.as_bytes())) {
-                    self.held.entry(kind).or_default().add(Held {
-                        bytes: size.unwrap_or(0),
-                        objects: 1,
-                        inlined_bytes: 0,
-                        of_unknown_length: u64::from(size.is_none()),
-                    });
-                }
-            }
-            StreamHead::Segment { path, size, .. } => {
-                seen.merging = true;
-                let first = self.objects.insert((kind, path.as_bytes()));
-                self.held.entry(kind).or_default().add(Held {
-                    bytes: size,
-                    objects: u64::from(first),
-                    ..Held::default()
-                });
-            }
-            StreamHead::EmptySegment => seen.merging = true,
-            StreamHead::KeyGroups { .. } => {
-                if let Some(delegate) = stream.delegate() {
-                    self.stream(kind, delegate, seen);
-                }
-            }
-        }
     }
 }

@@ -1,18 +1,39 @@
 //! Places and lengths on made references: what the corpus doesn't show.
 
-use flink_checkpoint::{JavaStr, OperatorNo, Part as RolePart, Role, Span, StateKind};
+use flink_checkpoint::{JavaStr, OperatorNo, Part as RolePart, Role, Span, StateKind, Target};
 
 use super::*;
+use crate::location::Location;
 
 const JOB: &str = "s3://b/cp/0123456789abcdef0123456789abcdef";
 
 fn collected(at: Option<&str>, named: &[(Target<'_>, Extent)]) -> Objects {
-    let at = at.map(|at| Location::parse_flink_path(at).unwrap());
-    let mut collector = Collector::new(at.as_ref());
+    let at = at.map(|at| Home::of(&Location::parse_flink_path(at).unwrap()));
+    // A file of handles: tag, what is fixed, and the path with its length.
+    let mut file = Vec::new();
+    let mut spans = Vec::new();
     for (target, extent) in named {
+        let before = match (target, extent) {
+            (Target::Exclusive(_), _) => 1,
+            (Target::Directory(_), _) => 0,
+            (Target::Absolute(_), Extent::AtLeast(_)) => 21,
+            (Target::Absolute(_), _) => 9,
+        };
+        let start = file.len();
+        file.resize(start + before, 0);
+        file.extend(u16::try_from(target.path().len()).unwrap().to_be_bytes());
+        file.extend_from_slice(target.path().as_bytes());
+        spans.push(Span {
+            start,
+            end: file.len(),
+        });
+    }
+    let mut collector = Collector::new(&file, at.as_ref());
+    for ((target, extent), span) in named.iter().zip(spans) {
         collector.tell(&Reference {
             target: *target,
             extent: *extent,
+            span,
             role: Role {
                 state: StateKind::ManagedKeyed,
                 materialized: false,
@@ -21,7 +42,6 @@ fn collected(at: Option<&str>, named: &[(Target<'_>, Extent)]) -> Objects {
             operator: OperatorNo(0),
             subtask: None,
             key_groups: None,
-            span: Span::default(),
         });
     }
     collector.finish()
