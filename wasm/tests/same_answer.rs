@@ -6,6 +6,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use stayput_core::inspection;
+use stayput_core::inspection::export::Format;
+
 /// At least so many cases lie in `tests/corpus`.
 const CASES: usize = 55;
 
@@ -43,17 +46,50 @@ fn question(file: &Path, length: usize, flipped: Option<usize>, at: Option<&str>
         bytes[flipped] ^= 0xFF;
     }
     let native = stayput_core::report::summary::json(&bytes, at);
-    let line =
-        serde_json::json!({ "file": file, "length": length, "flipped": flipped, "at": at, "native": native });
+    let line = serde_json::json!({ "file": file, "length": length, "flipped": flipped, "at": at, "native": native,
+        "inspected": inspected(bytes, at) });
     (line.to_string(), native)
+}
+
+/// What the inspector says, by the name of the question: the answer to opening it and, of a whole snapshot, everything else.
+fn inspected(bytes: Vec<u8>, at: Option<&str>) -> serde_json::Value {
+    let mut document = match inspection::open(bytes, at) {
+        inspection::Opened::Not(reading) => return serde_json::json!({ "reading": reading }),
+        inspection::Opened::Whole(document) => *document,
+    };
+    let json = |value: serde_json::Result<String>| value.unwrap();
+    let query = r#"{"sort":{"column":"location","descending":true},"each_object_once":true}"#;
+    let view = document.view(&serde_json::from_str(query).unwrap());
+    let listing = "2026-03-01 12:00:00 10 a/b\n";
+    let first = document.export(&view, 0, 1, Format::Text);
+    let mut answers = serde_json::json!({
+        "reading": document.summary_json(),
+        "glance": json(serde_json::to_string(&document.glance())),
+        "operators": json(serde_json::to_string(&document.operators())),
+        "keyGroups": document.key_groups(0).map(|groups| json(serde_json::to_string(&groups))),
+        "tree": json(serde_json::to_string(&document.tree(3, "").unwrap())),
+        "referrers": json(serde_json::to_string(&document.referrers(&first))),
+        "fields": json(serde_json::to_string(&document.fields(0, 500))),
+        "texts": document.texts(&view, 0, 100),
+        "numbers": document.numbers(&view, 0, 100),
+        "csv": document.export(&view, 0, 100, Format::Csv),
+        "first": first,
+        "query": query,
+        "listing": listing,
+    });
+    let listing = inspection::listing::Listing::read(listing.as_bytes(), "a listing").unwrap();
+    answers["check"] = json(serde_json::to_string(&document.check(&listing))).into();
+    answers["compared"] = json(serde_json::to_string(&inspection::compare::compare(&[&document]))).into();
+    answers
 }
 
 #[test]
 fn every_case_whole_cut_and_changed_reads_the_same_in_webassembly() {
     let package = std::env::var_os("STAYPUT_WASM_PACKAGE").map_or_else(
-        || Path::new(env!("CARGO_TARGET_TMPDIR")).join("../wasm-package/nodejs"),
+        || Path::new(env!("CARGO_TARGET_TMPDIR")).join("../wasm-package"),
         PathBuf::from,
     );
+    let package = package.join("nodejs");
     assert!(
         package.join("stayput_wasm.js").is_file(),
         "{} holds no package: run `cargo run -p xtask-wasm-bindgen -- check`, which builds it first",

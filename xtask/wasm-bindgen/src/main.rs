@@ -8,9 +8,14 @@ use std::process::{Command, ExitCode};
 
 use wasm_bindgen_cli_support::Bindgen;
 
+mod optimise;
+
 const USAGE: &str = "usage: cargo run -p xtask-wasm-bindgen -- build|check
-  build  <target>/wasm-package/web (browsers) and <target>/wasm-package/nodejs
-  check  the same, then compares the answers of the WebAssembly and the native core under Node.js";
+  build  <target>/wasm-package/web (browsers), …/nodejs, and …/npm (the npm package)
+  check  the same, then compares the answers of the WebAssembly and the native core under Node.js, and tries the npm package";
+
+/// Makes searching in names two to three times as fast; every current engine has it.
+const SIMD: &str = "-C target-feature=+simd128";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -32,19 +37,23 @@ fn main() -> ExitCode {
     }
 }
 
-/// Builds both packages and gives their folder.
+/// Builds all packages and gives their folder.
 fn build() -> Result<PathBuf, String> {
     let target = target_directory();
-    cargo(&[
-        "build",
-        "--package",
-        "stayput-wasm",
-        "--profile",
-        "wasm",
-        "--target",
-        "wasm32-unknown-unknown",
-    ])
-    .map_err(|e| format!("{e}. If the target is missing: rustup target add wasm32-unknown-unknown"))?;
+    let mut module = command();
+    module
+        .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", SIMD)
+        .args([
+            "build",
+            "--package",
+            "stayput-wasm",
+            "--profile",
+            "wasm",
+            "--target",
+            "wasm32-unknown-unknown",
+        ]);
+    run(module)
+        .map_err(|e| format!("{e}. If the target is missing: rustup target add wasm32-unknown-unknown"))?;
     let module = target.join("wasm32-unknown-unknown/wasm/stayput_wasm.wasm");
     let package = target.join("wasm-package");
     // Both come from one module; glue and module of different runs don't fit together.
@@ -52,12 +61,37 @@ fn build() -> Result<PathBuf, String> {
         let folder = package.join(name);
         generate(&module, &folder, for_browsers).map_err(|e| format!("{}: {e:#}", folder.display()))?;
         let file = folder.join("stayput_wasm_bg.wasm");
+        if !optimise::in_place(&file, &workspace())? {
+            println!("not optimised: there is no wasm-opt. `npm ci` in web installs one");
+        }
         let bytes = std::fs::metadata(&file)
             .map_err(|e| format!("{}: {e}", file.display()))?
             .len();
         println!("{}: {bytes} bytes", file.display());
     }
+    npm_package(&package)?;
     Ok(package)
+}
+
+/// The npm package: the files of the one for browsers and the typed face of `wasm/npm`.
+fn npm_package(package: &Path) -> Result<(), String> {
+    let to = package.join("npm");
+    let copied = |from: PathBuf, name: &str| {
+        let copied = std::fs::create_dir_all(&to).and_then(|()| std::fs::copy(&from, to.join(name)));
+        copied.map(|_| ()).map_err(|e| format!("{}: {e}", from.display()))
+    };
+    for name in [
+        "stayput_wasm.js",
+        "stayput_wasm.d.ts",
+        "stayput_wasm_bg.wasm",
+        "stayput_wasm_bg.wasm.d.ts",
+    ] {
+        copied(package.join("web").join(name), name)?;
+    }
+    for name in ["package.json", "README.md", "index.js", "index.d.ts"] {
+        copied(workspace().join("wasm/npm").join(name), name)?;
+    }
+    copied(workspace().join("LICENSE"), "LICENSE")
 }
 
 fn generate(module: &Path, folder: &Path, for_browsers: bool) -> Result<(), Box<dyn std::error::Error>> {
@@ -74,22 +108,8 @@ fn generate(module: &Path, folder: &Path, for_browsers: bool) -> Result<(), Box<
 fn check(package: &Path) -> Result<(), String> {
     let mut command = command();
     command
-        .args([
-            "test",
-            "--package",
-            "stayput-wasm",
-            "--features",
-            "with-node",
-            "--test",
-            "same_answer",
-        ])
-        .env("STAYPUT_WASM_PACKAGE", package.join("nodejs"));
-    run(command)
-}
-
-fn cargo(arguments: &[&str]) -> Result<(), String> {
-    let mut command = command();
-    command.args(arguments);
+        .args(["test", "--package", "stayput-wasm", "--features", "with-node"])
+        .env("STAYPUT_WASM_PACKAGE", package);
     run(command)
 }
 
