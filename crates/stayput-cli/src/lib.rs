@@ -10,3 +10,4 @@ pub mod quantity;
 pub mod refs;
 pub mod replay;
 pub mod terminal;
+pub mod ui;

@@ -12,6 +12,7 @@ use stayput_cli::inspect;
 use stayput_cli::refs;
 use stayput_cli::replay::{Process, Rehearsal, Story};
 use stayput_cli::terminal::{Shown, ShownJson};
+use stayput_cli::ui;
 
 /// Keeps the S3 objects that checkpoints of Apache Flink® still need.
 #[derive(Parser)]
@@ -33,6 +34,8 @@ enum Command {
     Guard(guard_command::Arguments),
     /// Looks at everything that snapshots need, whoever told of it or not; says what it would do, or does it with --apply
     Sweep(guard_command::SweepArguments),
+    /// Shows checkpoints in a browser: the inspector, from this machine for this machine
+    Ui(ui::Arguments),
     /// Plays an acceptance story on a model of S3 and prints one verdict for each key and look, as ndjson
     Replay {
         /// The story's folder
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
         Command::Guard(arguments) => guard(guard_command::prepare(&arguments)),
         Command::Sweep(arguments) => guard(guard_command::prepare_sweep(&arguments)),
         Command::Audit(arguments) => printing(|out| audit::run(&arguments, out)),
+        Command::Ui(arguments) => printing(|out| ui::run(&arguments, out)),
         Command::Replay { story, keep_process } => {
             let process = if keep_process {
                 Process::Kept
