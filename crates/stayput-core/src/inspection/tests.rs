@@ -413,7 +413,7 @@ fn every_object_is_found_by_all_its_names_and_needed_by_whom_flink_says() {
                 "{}",
                 case.name
             );
-            assert_eq!(by_location.objects, [location.clone()]);
+            assert_eq!(by_location.objects, std::slice::from_ref(&location));
             assert!(by_location.sentence.contains("can't be restored"));
             let name = location.rsplit('/').next().unwrap();
             let by_name = document.referrers(name);

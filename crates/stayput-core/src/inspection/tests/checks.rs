@@ -273,9 +273,8 @@ fn real_listings_of_the_stories_give_each_object_the_state_that_their_rows_show(
                         continue;
                     };
                     match (document.status_of(row), top.get(key)) {
-                        (Status::Present, Some((true, _)))
+                        (Status::Present | Status::Archived | Status::Overwritten, Some((true, _)))
                         | (Status::Recoverable, Some((false, _)))
-                        | (Status::Archived | Status::Overwritten, Some((true, _)))
                         | (Status::Gone, _)
                         | (Status::NotCovered | Status::NotChecked, None) => {}
                         (status, seen) => panic!("{}: {key} is {status:?}, seen {seen:?}", story.display()),
