@@ -2,6 +2,8 @@
 //!
 //! The command line decodes keys itself, so they are literal here.
 
+use std::collections::HashMap;
+
 use std::cmp::Ordering;
 
 use serde::Deserialize;
@@ -315,7 +317,16 @@ pub fn parse(bytes: &[u8]) -> Result<Listing, DocumentError> {
     }
     // Most are of objects, and are read once.
     match read::<Objects>(bytes, OBJECTS) {
-        Ok(listing) if !listing.is_of_versions() => return Ok(Listing::Objects(listing.into())),
+        Ok(listing) if !listing.is_of_versions() => {
+            let listing = ObjectListing::from(listing);
+            // Any object of JSON could pass for the listing of an empty bucket.
+            if listing.objects.is_empty() && !has_a_field_of_a_listing(bytes)? {
+                let what =
+                    "it has none of a listing's fields, such as Contents, Versions or Prefix".to_owned();
+                return Err(unusable(OBJECTS, Problem::Unusable { what }));
+            }
+            return Ok(Listing::Objects(listing));
+        }
         Ok(_) => return parse_versions(bytes).map(Listing::Versions),
         // Of which kind it is decides what people are told.
         Err(_) => {}
@@ -326,6 +337,25 @@ pub fn parse(bytes: &[u8]) -> Result<Listing, DocumentError> {
     } else {
         parse_objects(bytes).map(Listing::Objects)
     }
+}
+
+fn has_a_field_of_a_listing(bytes: &[u8]) -> Result<bool, DocumentError> {
+    const FIELDS: [&str; 11] = [
+        "Contents",
+        "CommonPrefixes",
+        "Delimiter",
+        "EncodingType",
+        "IsTruncated",
+        "KeyCount",
+        "MaxKeys",
+        "Name",
+        "Prefix",
+        // All that the AWS command says of an empty bucket.
+        "RequestCharged",
+        "StartAfter",
+    ];
+    let fields: HashMap<String, IgnoredAny> = read(bytes, OBJECTS)?;
+    Ok(FIELDS.iter().any(|field| fields.contains_key(*field)))
 }
 
 const TEXT: &str = "the output of `aws s3 ls --recursive`";

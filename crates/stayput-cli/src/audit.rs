@@ -6,11 +6,12 @@ use std::time::SystemTime;
 
 use clap::{Args, ValueEnum};
 use s3_documents::bucket::Versioning;
-use s3_documents::lifecycle::{self, LifecycleConfiguration};
+use s3_documents::lifecycle::{self, LifecycleConfiguration, LifecycleRule};
 use s3_documents::listing::{self, Listing, Row};
 use serde::Serialize;
 use stayput_core::catalogue::Catalogue;
 use stayput_core::forecast::{self, Forecast, Forecaster, Listed};
+use stayput_core::lifecycle_rules::is_of_s3;
 use stayput_core::location::{Location, ObjectLocation};
 use stayput_core::report::finding::Finding;
 use stayput_core::timestamp::Timestamp;
@@ -18,7 +19,7 @@ use stayput_core::whereabouts;
 
 use crate::exit::Exit;
 use crate::input::{self, At, Input};
-use crate::terminal::{Shown, ShownJson};
+use crate::terminal::{Shown, ShownJson, complain};
 
 mod text;
 
@@ -108,7 +109,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> io::Result<Exit> {
     let (audit, mut exit) = match read(arguments) {
         Ok(read) => read,
         Err((exit, message)) => {
-            eprintln!("stayput: {}", Shown(&message));
+            complain(format_args!("stayput: {}", Shown(&message)));
             return Ok(exit);
         }
     };
@@ -118,7 +119,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> io::Result<Exit> {
     let mut notes = audit.notes.clone();
     for file in &arguments.listing {
         if let Err(message) = tell(file, &audit.bucket, &mut forecaster, &mut notes) {
-            eprintln!("stayput: {}", Shown(&message));
+            complain(format_args!("stayput: {}", Shown(&message)));
             return Ok(Exit::Usage);
         }
     }
@@ -130,6 +131,33 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> io::Result<Exit> {
         .any(|b| b.hidden > 0 || b.archived.objects > 0);
     if forecast.is_harmful() || hidden {
         exit = exit.and(Exit::Findings);
+    }
+    // A listing that shows nothing of what is needed is one of another place, or nearly all is gone.
+    let unlisted = forecast
+        .buckets
+        .iter()
+        .any(|b| b.needed.objects > 0 && b.unlisted >= b.needed.objects);
+    if !arguments.listing.is_empty() && unlisted {
+        exit = exit.and(Exit::Findings);
+    }
+    if forecast
+        .buckets
+        .iter()
+        .all(|b| b.needed.objects == 0 && b.hidden == 0)
+    {
+        notes.push(format!(
+            "Nothing that the snapshots need lies in s3://{}, so its rules were held against nothing. Say with --bucket which one the rules \
+             are of.",
+            audit.bucket
+        ));
+        exit = exit.and(Exit::CantTell);
+    }
+    for (rule, class) in unknown_classes(&audit.rules) {
+        notes.push(format!(
+            "The {rule} moves objects to {class:?}, which isn't a class of S3 (their names are written in capitals, such as GLACIER): \
+             nobody can tell here whether a job could still read them."
+        ));
+        exit = exit.and(Exit::CantTell);
     }
     let snapshots: Vec<String> = audit
         .catalogue
@@ -180,7 +208,7 @@ fn read(arguments: &Arguments) -> Result<(Audit, Exit), Refused> {
                 }
             }
             Err((Exit::CantTell, message)) => {
-                eprintln!("stayput: {}", Shown(&message));
+                complain(format_args!("stayput: {}", Shown(&message)));
                 notes.push(format!("{message} What it needs isn't part of this answer."));
                 exit = exit.and(Exit::CantTell);
             }
@@ -294,9 +322,27 @@ fn snapshot(input: &Input, catalogue: &mut Catalogue) -> Result<InCatalogue, Ref
     })
 }
 
+/// Classes that rules move objects to and that S3 doesn't have.
+fn unknown_classes(rules: &LifecycleConfiguration) -> Vec<(String, &str)> {
+    let named = |rule: &LifecycleRule| match &rule.id {
+        Some(id) => format!("rule {id:?}"),
+        None => "unnamed rule".to_owned(),
+    };
+    let rules = rules.rules.iter().filter(|rule| rule.enabled);
+    let classes = rules.flat_map(|rule| {
+        rule.transitions
+            .iter()
+            .map(move |t| (named(rule), t.storage_class.as_str()))
+    });
+    classes.filter(|(_, class)| !is_of_s3(class)).collect()
+}
+
 /// The bucket that rules and listings are of: that of the snapshots, unless it was said.
 fn bucket(arguments: &Arguments, catalogue: &Catalogue) -> Result<String, Refused> {
     if let Some(bucket) = &arguments.bucket {
+        if bucket.is_empty() {
+            return Err((Exit::Usage, "--bucket names no bucket".to_owned()));
+        }
         return Ok(bucket.clone());
     }
     let mut buckets: Vec<&str> = catalogue.iter().map(|(_, s)| s.metadata.bucket()).collect();

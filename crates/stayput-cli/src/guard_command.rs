@@ -13,7 +13,7 @@ use stayput_guard::port::{Clock, CopyIfAbsent, Journal, Reading};
 use stayput_guard::settings::Settings;
 
 use crate::exit::Exit;
-use crate::terminal::Shown;
+use crate::terminal::{Shown, complain};
 use print::Told;
 
 mod aws;
@@ -282,10 +282,10 @@ where
     match guard.findings_sent(&told.judged().findings).await {
         Ok(()) => Ok(exit),
         Err(error) => {
-            eprintln!(
+            complain(format_args!(
                 "stayput: the findings were printed, but that couldn't be written down: {}",
                 Shown(&error.to_string())
-            );
+            ));
             Ok(exit.and(Exit::CantTell))
         }
     }

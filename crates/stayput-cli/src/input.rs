@@ -7,6 +7,7 @@ use stayput_core::layout::METADATA_FILE;
 use stayput_core::location::Location;
 
 use crate::exit::Exit;
+use crate::terminal::complain;
 
 /// Where a checkpoint lies.
 #[derive(Clone, Debug)]
@@ -98,7 +99,7 @@ pub fn place(text: &str) -> Result<At, String> {
 /// `--at` can tell the place of one file only.
 pub(crate) fn one_place_for_one_file(at: Option<&At>, files: usize) -> Option<Exit> {
     (at.is_some() && files > 1).then(|| {
-        eprintln!("stayput: --at says where one checkpoint lies, but {files} files are given: call it for each of them");
+        complain(format_args!("stayput: --at says where one checkpoint lies, but {files} files are given: call it for each of them"));
         Exit::Usage
     })
 }

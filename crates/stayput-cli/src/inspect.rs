@@ -11,7 +11,7 @@ use stayput_core::report::summary::{self, FORM, Reading};
 
 use crate::exit::Exit;
 use crate::input::{self, At, Input, InputError};
-use crate::terminal::{Shown, ShownJson};
+use crate::terminal::{Shown, ShownJson, complain};
 
 mod text;
 
@@ -100,7 +100,7 @@ fn show_oracle(input: &Input, out: &mut dyn Write) -> io::Result<Exit> {
     let index = match Index::build(&input.bytes, &limits) {
         Ok(index) => index,
         Err(damaged) => {
-            eprintln!("stayput: {}: {damaged}", Shown(&input.name));
+            complain(format_args!("stayput: {}: {damaged}", Shown(&input.name)));
             return Ok(Exit::CantTell);
         }
     };
@@ -110,7 +110,7 @@ fn show_oracle(input: &Input, out: &mut dyn Write) -> io::Result<Exit> {
             Ok(Exit::Fine)
         }
         Err(error) => {
-            eprintln!("stayput: {}: {error}", Shown(&input.name));
+            complain(format_args!("stayput: {}: {error}", Shown(&input.name)));
             Ok(Exit::CantTell)
         }
     }
@@ -133,7 +133,7 @@ struct Unreadable {
 }
 
 fn unreadable(error: &InputError, output: Output, out: &mut dyn Write) -> io::Result<()> {
-    eprintln!("stayput: {}", Shown(&error.to_string()));
+    complain(format_args!("stayput: {}", Shown(&error.to_string())));
     if output == Output::Json {
         let answer = Unreadable {
             reading: "unreadable",

@@ -11,7 +11,7 @@ use stayput_cli::guard_command::{self, PrepareError, Prepared};
 use stayput_cli::inspect;
 use stayput_cli::refs;
 use stayput_cli::replay::{Process, Rehearsal, Story};
-use stayput_cli::terminal::{Shown, ShownJson};
+use stayput_cli::terminal::{Shown, ShownJson, WhileRead, complain};
 use stayput_cli::ui;
 
 /// Keeps the S3 objects that checkpoints of Apache Flink® still need.
@@ -65,19 +65,14 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs what prints. A reader that has seen enough, such as `head`, is no failure.
+/// Runs what prints. A reader that has seen enough, such as `head`, changes nothing of how it ends.
 fn printing(run: impl FnOnce(&mut dyn Write) -> std::io::Result<Exit>) -> ExitCode {
-    let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
+    let mut out = BufWriter::with_capacity(1 << 16, WhileRead::new(std::io::stdout().lock()));
     let ended = run(&mut out).and_then(|exit| out.flush().map(|()| exit));
     match ended {
         Ok(exit) => exit.into(),
-        Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => {
-            // What is left in the buffer has no reader.
-            let _ = out.into_parts();
-            Exit::Fine.into()
-        }
         Err(e) => {
-            eprintln!("stayput: the output can't be written: {e}");
+            complain(format_args!("stayput: the output can't be written: {e}"));
             Exit::CantTell.into()
         }
     }
@@ -90,7 +85,7 @@ fn guard(prepared: Result<Prepared, PrepareError>) -> ExitCode {
         Err(e) => return failed(&e),
     };
     for doubt in prepared.settings.doubts() {
-        eprintln!("stayput: {}", Shown(&doubt));
+        complain(format_args!("stayput: {}", Shown(&doubt)));
     }
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -117,22 +112,19 @@ fn replay(folder: &std::path::Path, process: Process) -> ExitCode {
         Ok(played) => played,
         Err(e) => return failed(&e),
     };
-    let mut out = std::io::stdout().lock();
+    let mut out = WhileRead::new(std::io::stdout().lock());
     for line in &played.lines {
         let written = serde_json::to_string(line)
             .map_err(std::io::Error::from)
             .and_then(|text| writeln!(out, "{}", ShownJson(&text)));
-        match written {
-            Ok(()) => {}
-            // Whoever reads has seen enough.
-            Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => break,
-            Err(e) => return failed(&e),
+        if let Err(e) = written {
+            return failed(&e);
         }
     }
     ExitCode::SUCCESS
 }
 
 fn failed(error: &dyn std::error::Error) -> ExitCode {
-    eprintln!("stayput: {}", Shown(&error.to_string()));
+    complain(format_args!("stayput: {}", Shown(&error.to_string())));
     ExitCode::from(2)
 }

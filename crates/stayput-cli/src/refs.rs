@@ -15,7 +15,7 @@ use stayput_core::report::summary::Objects;
 
 use crate::exit::Exit;
 use crate::input::{self, At, Input};
-use crate::terminal::{Shown, ShownJson};
+use crate::terminal::{Shown, ShownJson, complain};
 
 /// What `refs` is given.
 #[derive(Args, Debug)]
@@ -60,7 +60,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> io::Result<Exit> {
             Ok(input) if arguments.count => count(&input, arguments.output, several, out)?,
             Ok(input) => list(&input, arguments.output, several, out)?,
             Err(error) => {
-                eprintln!("stayput: {}", Shown(&error.to_string()));
+                complain(format_args!("stayput: {}", Shown(&error.to_string())));
                 if arguments.output == Output::Ndjson {
                     let end = End {
                         file: error.name(),
@@ -116,11 +116,11 @@ fn end(
         json_line(&end, out)?;
     }
     out.flush()?;
-    eprintln!(
+    complain(format_args!(
         "stayput: {}: {}. What is listed ({handles} handles) is a part only: it doesn't tell what isn't needed",
         Shown(&input.name),
         Shown(&damaged.error.to_string()),
-    );
+    ));
     Ok(Exit::CantTell)
 }
 
@@ -301,11 +301,11 @@ fn count(input: &Input, output: Output, several: bool, out: &mut dyn Write) -> i
         Ok(_) => Ok(Exit::Fine),
         Err(damaged) => {
             out.flush()?;
-            eprintln!(
+            complain(format_args!(
                 "stayput: {}: {}. The totals are those of a part only",
                 Shown(&input.name),
                 Shown(&damaged.error.to_string())
-            );
+            ));
             Ok(Exit::CantTell)
         }
     }

@@ -10,7 +10,7 @@ use stayput_core::layout::METADATA_FILE;
 
 use crate::exit::Exit;
 use crate::input::{self, At};
-use crate::terminal::Shown;
+use crate::terminal::{Shown, complain};
 
 pub mod server;
 
@@ -45,10 +45,10 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> io::Result<Exit> {
         return Ok(exit);
     }
     if !EMBEDDED.is_there() {
-        eprintln!(
+        complain(format_args!(
             "stayput: this build of the command has no page in it. Build the page first, with Node.js: `cargo xtask web build`, then the command \
              again; or open the inspector's single HTML file in a browser and drop the files there."
-        );
+        ));
         return Ok(Exit::CantTell);
     }
     let mut files = Vec::new();
@@ -56,7 +56,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> io::Result<Exit> {
         match found(path) {
             Ok(file) => files.push(file),
             Err(message) => {
-                eprintln!("stayput: {}", Shown(&message));
+                complain(format_args!("stayput: {}", Shown(&message)));
                 return Ok(Exit::CantTell);
             }
         }
@@ -64,17 +64,17 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> io::Result<Exit> {
     let listener = match TcpListener::bind((Ipv4Addr::LOCALHOST, arguments.port)) {
         Ok(listener) => listener,
         Err(e) => {
-            eprintln!(
+            complain(format_args!(
                 "stayput: port {} on 127.0.0.1 can't be had: {e}. Leave --port out for any free one",
                 arguments.port
-            );
+            ));
             return Ok(Exit::CantTell);
         }
     };
     let server = match Server::new(&EMBEDDED, files, &listener) {
         Ok(server) => server,
         Err(e) => {
-            eprintln!("stayput: {e}");
+            complain(format_args!("stayput: {e}"));
             return Ok(Exit::CantTell);
         }
     };

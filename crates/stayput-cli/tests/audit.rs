@@ -229,7 +229,7 @@ fn relative_files_resolve_against_where_the_snapshot_lies() {
         ],
         &rules(),
     );
-    assert_eq!(elsewhere.status, 0);
+    assert_eq!(elsewhere.status, 3, "the rules were held against nothing");
     assert!(
         elsewhere.out.contains("in the bucket a, whose rules aren't here"),
         "{}",
@@ -294,4 +294,49 @@ fn wrong_files_get_sentences() {
         stayput(&["audit", "--rules", "nowhere", "--snapshot", &chk]).status,
         2
     );
+}
+
+#[test]
+fn rules_that_were_held_against_nothing_are_never_called_harmless() {
+    let said = audit(
+        &["--snapshot", &metadata("chk-8"), "--bucket", "flink-labb"],
+        &rules(),
+    );
+    assert_eq!(said.status, 3, "{}", said.out);
+    assert!(said.out.contains("lies in s3://flink-labb"), "{}", said.out);
+    let said = audit(&["--snapshot", &metadata("chk-8"), "--bucket", ""], &rules());
+    assert_eq!(said.status, 2, "{}", said.err);
+}
+
+#[test]
+fn a_class_that_s3_doesnt_have_is_no_harmless_one() {
+    for class in ["glacier", "MOON"] {
+        let rules = json!({"Rules": [{"ID": "cold", "Status": "Enabled", "Filter": {"Prefix": ""},
+            "Transitions": [{"Days": 10, "StorageClass": class}]}]});
+        let said = audit(&["--snapshot", &metadata("chk-8")], rules.to_string().as_bytes());
+        assert_eq!(said.status, 3, "{class}: {}", said.out);
+        assert!(said.out.contains("isn't a class of S3"), "{class}: {}", said.out);
+    }
+}
+
+#[test]
+fn what_isnt_a_listing_isnt_taken_for_that_of_an_empty_bucket() {
+    let harmless = json!({"Rules": [{"ID": "logs", "Status": "Enabled", "Filter": {"Prefix": "logs/"}, "Expiration": {"Days": 1}}]});
+    let audited = |name: &str, listing: &[u8]| {
+        let listing = written(name, listing);
+        let arguments = ["--snapshot", &metadata("chk-8"), "--listing", &listing];
+        audit(&arguments, harmless.to_string().as_bytes())
+    };
+    for (n, other) in ["{}", r#"{"Rules": []}"#, r#"{"Versioning": "Enabled"}"#]
+        .into_iter()
+        .enumerate()
+    {
+        let said = audited(&format!("no-listing-{n}"), other.as_bytes());
+        assert_eq!(said.status, 2, "{other}: {}", said.out);
+        assert!(said.err.contains("none of a listing's fields"), "{}", said.err);
+    }
+    // That of a bucket which holds nothing that is needed is one, and worth a look.
+    let said = audited("empty-bucket", br#"{"RequestCharged": null}"#);
+    assert_eq!(said.status, 1, "{}", said.out);
+    assert!(said.out.contains("No listing shows"), "{}", said.out);
 }

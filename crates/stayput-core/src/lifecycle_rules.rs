@@ -19,7 +19,7 @@ pub(crate) use effect::NearRules;
 pub use effect::{Action, BucketRules, Effect, RuledVersion, VersionPlace, When, days_not_due_yet};
 pub use filter::NotKnown;
 pub(crate) use filter::reaches_into;
-pub use storage_class::is_readable;
+pub use storage_class::{is_of_s3, is_readable};
 
 const DAY: Duration = Duration::from_secs(86_400);
 

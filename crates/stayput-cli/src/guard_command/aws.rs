@@ -7,7 +7,7 @@ use stayput_aws::journal::S3Journal;
 use stayput_aws::s3::S3;
 
 use super::{Ports, Prepared};
-use crate::terminal::Shown;
+use crate::terminal::{Shown, complain};
 
 /// Connects as the environment says. Asks once who we are, if the settings don't say it: what we delete or copy ourselves is told apart
 /// by that. If nobody can tell, that is said and the guard goes on without.
@@ -25,7 +25,7 @@ pub async fn on_aws(
                 settings.mandate.principals.ours.push(role.clone());
                 settings.role = Some(role);
             }
-            Err(error) => eprintln!("stayput: {}", Shown(&error.to_string())),
+            Err(error) => complain(format_args!("stayput: {}", Shown(&error.to_string()))),
         }
     }
     let control = settings.mandate.control.clone();

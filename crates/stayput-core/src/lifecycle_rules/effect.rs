@@ -325,7 +325,9 @@ impl<'r> NearRules<'r> {
     fn moves(&self, rule: &LifecycleRule, version: &RuledVersion<'_>, storage_class: &str) -> Fit {
         let own_size = rule.filter.size_greater_than.is_some() || rule.filter.size_less_than.is_some();
         fit(rule, version.key, version.size, version.tags).and(|| {
-            let archive = matches!(storage_class, "GLACIER" | "DEEP_ARCHIVE");
+            // A class that S3 doesn't have may be an archive.
+            let archive =
+                matches!(storage_class, "GLACIER" | "DEEP_ARCHIVE") || step(storage_class).is_none();
             let minimum = self.rules.configuration.minimum_transition_size;
             if own_size || (archive && minimum == MinimumTransitionSize::VariesByClass) {
                 return Fit::Yes;

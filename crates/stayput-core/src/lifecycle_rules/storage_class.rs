@@ -24,3 +24,8 @@ pub(super) fn step(storage_class: &str) -> Option<u8> {
         _ => return None,
     })
 }
+
+/// Whether S3 has a class of this name. Other stores have classes of their own.
+pub fn is_of_s3(storage_class: &str) -> bool {
+    step(storage_class).is_some() || is_readable(storage_class).is_some()
+}
