@@ -106,7 +106,11 @@ fn packed_and_installed_it_answers_in_a_browser() {
         &script,
     )
     .unwrap();
-    let answered = run(Command::new("node").arg(&script).arg(corpus()).arg(chromium));
+    let answered = run(Command::new("node")
+        .arg(&script)
+        .arg(corpus())
+        .arg(chromium)
+        .current_dir(&folder));
     assert!(answered.trim().ends_with("all is well"), "{answered}");
     println!("{answered}");
 }

@@ -7,6 +7,17 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// What rustc writes since 1.87. With all that `wasm-opt` knows, it writes forms that no engine of today reads.
+const FEATURES: [&str; 7] = [
+    "--enable-bulk-memory",
+    "--enable-bulk-memory-opt",
+    "--enable-multivalue",
+    "--enable-mutable-globals",
+    "--enable-nontrapping-float-to-int",
+    "--enable-reference-types",
+    "--enable-sign-ext",
+];
+
 /// Where it may be, in this order.
 fn candidates(workspace: &Path) -> Vec<PathBuf> {
     let mut all: Vec<PathBuf> = env::var_os("STAYPUT_WASM_OPT")
@@ -26,7 +37,8 @@ pub(crate) fn in_place(module: &Path, workspace: &Path) -> Result<bool, String> 
     for program in candidates(workspace) {
         let mut command = Command::new(&program);
         command
-            .args(["-O3", "--all-features", "--strip-debug", "--strip-producers"])
+            .args(["-O3", "--strip-debug", "--strip-producers"])
+            .args(FEATURES)
             .arg(module)
             .arg("-o")
             .arg(&smaller);
