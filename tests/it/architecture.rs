@@ -186,7 +186,12 @@ fn every_test_that_architecture_names_exists() {
     let mut file = None;
     let mut checked = 0;
     for word in text.split('`').skip(1).step_by(2) {
-        if word.ends_with(".rs") {
+        if word.ends_with(".mjs") {
+            assert!(
+                workspace().join(word).is_file(),
+                "ARCHITECTURE.md names {word}, which isn't there"
+            );
+        } else if word.ends_with(".rs") {
             let names = functions
                 .get(word)
                 .unwrap_or_else(|| panic!("ARCHITECTURE.md names {word}, which isn't there"));

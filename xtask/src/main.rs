@@ -11,6 +11,7 @@ mod server;
 mod steps;
 mod tally;
 mod tasks;
+mod web;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -28,12 +29,13 @@ cargo xtask NAME
                writes that file. `test --all` does it too
   lint         formatting, clippy, documentation
   wasm         the core for WebAssembly
+  web [build]  the inspector's page: builds it as a folder and as one file, and serves it on the loopback address
   lambda       the Lambda's bootstrap and its zip
   fuzz [--for 30m] [--target NAME]… [--keep]
                the fuzz targets, two at a time, with nightly Rust; --keep takes what they found into the repository
   run COMMAND  run a command with the local servers up, for example: cargo xtask run cargo test -p stayput-tests
 
-Each is safe to run twice. STAYPUT_REQUIRE=rie,ministack,flink,ceph,seaweedfs makes a missing part a failure instead of a skip.
+Each is safe to run twice. STAYPUT_REQUIRE=rie,ministack,flink,ceph,seaweedfs,chromium makes a missing part a failure instead of a skip.
 STAYPUT_SEED gives the mutants of `test` the number that a failing run has said.
 ";
 
@@ -63,6 +65,8 @@ fn main() -> ExitCode {
         ["gate", "--keep"] => workspace().and_then(|root| tasks::gate(&root, true)),
         ["lint"] => workspace().and_then(|root| tasks::lint(&root)),
         ["wasm"] => workspace().and_then(|root| tasks::wasm(&root)),
+        ["web"] => workspace().and_then(|root| tasks::web(&root, true)),
+        ["web", "build"] => workspace().and_then(|root| tasks::web(&root, false)),
         ["lambda"] => workspace().and_then(|root| tasks::lambda(&root)),
         ["fuzz", rest @ ..] => workspace()
             .and_then(|root| fuzz::Wanted::read(rest).and_then(|wanted| fuzz::fuzz(&root, &wanted))),

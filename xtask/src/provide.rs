@@ -135,6 +135,38 @@ pub(crate) fn node() -> Result<(), String> {
     }
 }
 
+/// The packages of the page, exactly those of its lock file.
+pub(crate) fn npm(web: &Path) -> Result<(), String> {
+    if !on_path("npm") {
+        return Err("npm isn't on PATH: it comes with Node.js 20 or newer".to_owned());
+    }
+    let lock = web.join("package-lock.json");
+    let wanted = std::fs::read_to_string(&lock).map_err(|e| format!("{}: {e}", lock.display()))?;
+    let folder = web.join("node_modules");
+    if marked(&folder, &wanted) {
+        return Ok(());
+    }
+    print::line("installing the page's packages (npm ci, about 200 MB) into web/node_modules");
+    quietly(
+        Command::new("npm")
+            .current_dir(web)
+            .args(["ci", "--no-audit", "--no-fund"]),
+    )?;
+    mark(&folder, &wanted)
+}
+
+/// Chromium, which the page is tested in. Returns its program.
+pub(crate) fn chromium() -> Result<PathBuf, String> {
+    debian("chromium", "chromium", "the browser that the page is tested in")?;
+    std::env::var_os("PATH")
+        .and_then(|path| {
+            std::env::split_paths(&path)
+                .map(|folder| folder.join("chromium"))
+                .find(|program| program.is_file())
+        })
+        .ok_or_else(|| "chromium isn't on PATH".to_owned())
+}
+
 /// MiniStack, in a virtual environment of its own. Returns its program.
 pub(crate) fn ministack(root: &Path) -> Result<PathBuf, String> {
     from_pypi(root, MINISTACK, "venv", "ministack")

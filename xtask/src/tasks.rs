@@ -12,6 +12,7 @@ use crate::provide;
 use crate::seaweedfs::SeaweedFs;
 use crate::steps::Steps;
 use crate::tally::Tally;
+use crate::web;
 
 /// Whether `STAYPUT_REQUIRE` names a part.
 fn required(part: &str) -> bool {
@@ -25,7 +26,9 @@ fn end(steps: &Steps) -> bool {
 
 /// Installs everything.
 pub(crate) fn setup(root: &Path) -> Result<bool, String> {
-    print::line("setting up: Rust targets, the musl C compiler, MiniStack, AWS's Lambda emulator");
+    print::line(
+        "setting up: Rust targets, the musl C compiler, MiniStack, AWS's Lambda emulator, the page's packages, Chromium",
+    );
     let mut steps = Steps::default();
     steps.step("Rust targets and components", || {
         provide::rust(root, &[provide::MUSL, provide::WASM], &["rustfmt", "clippy"])
@@ -33,6 +36,11 @@ pub(crate) fn setup(root: &Path) -> Result<bool, String> {
     steps.step("musl C compiler", || provide::musl(root));
     steps.step("MiniStack", || provide::ministack(root));
     steps.step("Lambda emulator", || provide::rie(root));
+    steps.step("the page's packages", || {
+        provide::node()?;
+        provide::npm(&root.join("web"))
+    });
+    steps.step("Chromium", provide::chromium);
     Ok(end(&steps))
 }
 
@@ -78,6 +86,28 @@ pub(crate) fn wasm(root: &Path) -> Result<bool, String> {
     let mut steps = Steps::default();
     steps.tests("wasm", || check_wasm(root));
     Ok(end(&steps))
+}
+
+/// The inspector's page.
+pub(crate) fn web(root: &Path, serve: bool) -> Result<bool, String> {
+    print::line("building the inspector's page");
+    let mut steps = Steps::default();
+    let built = steps.step("page", || web::build(root));
+    if let (Some(out), true) = (built, serve) {
+        web::serve(root, &out)?;
+    }
+    Ok(end(&steps))
+}
+
+/// The page in a browser, against the command of the same build.
+fn test_page(root: &Path, steps: &mut Steps, all: bool) {
+    let Some(chromium) = steps.part("Chromium", required("chromium"), provide::chromium) else {
+        return;
+    };
+    steps.tests("page", || {
+        let programs = build_programs(root)?;
+        web::test(root, &chromium, &programs.join("stayput"), all)
+    });
 }
 
 fn size(file: &Path) -> Result<u64, String> {
@@ -248,6 +278,7 @@ pub(crate) fn test(root: &Path, all: bool) -> Result<bool, String> {
         count_tests(command.args(["--", "--show-output"]), &logs.join("tests.log"))
     });
     drop(system);
+    test_page(root, &mut steps, all);
     steps.check("mutants", || fuzz::mutate(root));
     if all {
         steps.check("instructions", || count_instructions(root, false));

@@ -1,0 +1,270 @@
+// Opens what was dropped, chosen, pasted or named in the URL: checkpoints, listings, rules.
+import examples from 'virtual:examples';
+import type { App } from '../app';
+import { CoreError } from '../core/client';
+import { bytesOfDataUrl } from '../core/data-url';
+import type { Reading, Summary } from '../core/types';
+import { brief } from '../dom';
+import { count } from '../quantity';
+import type { Doc, Problem } from '../store';
+import { likelyPlace } from '../words';
+import { gather, nothing, type Gathered } from './gather';
+import { kindOf, kindOfText } from './kind';
+
+/** So many checkpoints of a dropped directory are opened. */
+const MOST_DOCUMENTS = 40;
+
+export interface Busy {
+  show(text: string, fraction: number | null, cancel: (() => void) | null): void;
+  hide(): void;
+}
+
+export class Opening {
+  private nextKey = 1;
+
+  constructor(
+    private readonly app: App,
+    private readonly busy: Busy,
+  ) {}
+
+  async dropped(entries: readonly FileSystemEntry[], files: readonly File[]): Promise<void> {
+    this.busy.show('Looking at what was dropped', null, null);
+    try {
+      await this.gathered(await gather(entries, files));
+    } catch (error) {
+      this.trouble('what was dropped', error);
+    } finally {
+      this.busy.hide();
+    }
+  }
+
+  private trouble(name: string, error: unknown): void {
+    const message = error instanceof Error ? error.message : String(error);
+    if (error instanceof CoreError && error.code === 'cancelled') {
+      this.app.toast('Cancelled');
+      return;
+    }
+    this.add({ key: this.nextKey++, name, reading: { reading: 'failed', message } });
+  }
+
+  private add(problem: Problem): void {
+    this.app.store.set({ problems: [...this.app.store.state.problems, problem] });
+  }
+
+  private async gathered(found: Gathered): Promise<void> {
+    const { store } = this.app;
+    const opened: Doc[] = [];
+    let other = false;
+    const metadata: typeof found.files = [];
+    for (const one of found.files) {
+      const kind = await kindOf(one.file, one.path);
+      if (kind === 'metadata') metadata.push(one);
+      else {
+        other = true;
+        const bytes = new Uint8Array(await one.file.arrayBuffer());
+        if (kind === 'rules') this.rules(new TextDecoder().decode(bytes), one.path);
+        else await this.listing(bytes, one.path);
+      }
+    }
+    for (const one of metadata.slice(0, MOST_DOCUMENTS)) {
+      const doc = await this.openOne(one.file, one.path, undefined);
+      if (doc === 'cancelled') break;
+      if (doc !== undefined) opened.push(doc);
+    }
+    if (metadata.length > MOST_DOCUMENTS) {
+      found.notes.push(`${count(metadata.length, 'checkpoint', 'checkpoints')} were found; the newest ${MOST_DOCUMENTS} are open`);
+    }
+    // A directory or archive is also a listing of what exists, if there is more in it than checkpoints.
+    if (found.seen.some(({ path }) => !/(^|\/)_metadata$/.test(path))) {
+      const text = found.seen.map(({ path, size }) => `${path.replace(/[\t\n\r]/g, ' ')}\t${Math.max(0, size)}`).join('\n');
+      await this.listing(new TextEncoder().encode(text), 'what was dropped', true);
+    } else if (found.seen.length > 0 && metadata.length === 0) {
+      this.add({ key: this.nextKey++, name: 'What was dropped', reading: { reading: 'failed', message: `no file named _metadata is in it; ${count(found.seen.length, 'file was', 'files were')} looked at` } });
+    }
+    for (const note of found.notes) this.add({ key: this.nextKey++, name: 'Note', reading: { reading: 'failed', message: note } });
+    if (opened.length > 0) store.set({ docs: [...store.state.docs, ...opened], current: opened[0]!.key });
+    if (opened.length > 1 && !other) this.app.toast(`${count(opened.length, 'checkpoint', 'checkpoints')} opened`);
+  }
+
+  /** Reads one file. Undefined: it is no whole checkpoint, which is said on the page. */
+  async openOne(file: Blob, path: string, at: string | undefined): Promise<Doc | undefined | 'cancelled'> {
+    const { core } = this.app;
+    const name = brief(path, 120);
+    let request = 0;
+    const cancel = (): void => void core.ask('cancel', { request });
+    const large = file.size > 2_000_000;
+    if (large) this.busy.show(`Reading ${name}`, 0, cancel);
+    try {
+      const args = at === undefined ? { file, name: path } : { file, name: path, at };
+      const opened = await core.ask('open', args, {
+        asked: (id) => {
+          request = id;
+        },
+        progress: (fraction) => {
+          if (large) this.busy.show(fraction < 1 ? `Reading ${name}` : `Understanding ${name}`, fraction, fraction < 1 ? cancel : null);
+        },
+      });
+      const reading = JSON.parse(opened.reading) as Reading;
+      if (opened.doc === null || reading.reading !== 'whole') {
+        await this.notWhole(path, reading, file, at);
+        return undefined;
+      }
+      const summary: Summary = reading;
+      if (at === undefined) {
+        const likely = likelyPlace(summary, path);
+        if (likely?.sure === true) {
+          await core.ask('close', { doc: opened.doc });
+          return await this.openOne(file, path, likely.at);
+        }
+      }
+      performance.mark('stayput:opened', { detail: { readMs: opened.readMs, parseMs: opened.parseMs, memory: opened.memory } });
+      return { key: this.nextKey++, doc: opened.doc, name: path, file, at, summary, readMs: opened.readMs, parseMs: opened.parseMs };
+    } catch (error) {
+      if (error instanceof CoreError && error.code === 'cancelled') {
+        this.app.toast('Cancelled');
+        return 'cancelled';
+      }
+      this.trouble(path, error);
+      return undefined;
+    } finally {
+      this.busy.hide();
+    }
+  }
+
+  private async notWhole(path: string, reading: Reading, file: Blob, at: string | undefined): Promise<void> {
+    const problem: Problem = { key: this.nextKey++, name: path, reading, file, at };
+    // A file of an HA store says which checkpoint a job would be restored from.
+    if (reading.reading === 'not_metadata' && file.size < 4_000_000) {
+      try {
+        const bytes = new Uint8Array(await file.arrayBuffer());
+        const said = await this.app.core.ask('pointer', { bytes });
+        if (said !== null) problem.pointer = JSON.parse(said) as unknown;
+      } catch {
+        // It is none: the sentence about the file says what it is.
+      }
+    }
+    this.add(problem);
+  }
+
+  /** Opens a document again, with the place where it lies. */
+  async move(doc: Doc, at: string): Promise<string | undefined> {
+    const { core, store } = this.app;
+    const opened = await core.ask('open', { file: doc.file, name: doc.name, ...(at === '' ? {} : { at }) });
+    const reading = JSON.parse(opened.reading) as Reading;
+    if (opened.doc === null || reading.reading !== 'whole') {
+      return reading.reading === 'refused' ? reading.message : 'the file can’t be read again';
+    }
+    const old = doc.doc;
+    const moved: Doc = { ...doc, doc: opened.doc, at: at === '' ? undefined : at, summary: reading };
+    store.set({ docs: store.state.docs.map((one) => (one.key === doc.key ? moved : one)) });
+    await core.ask('close', { doc: old });
+    return undefined;
+  }
+
+  close(doc: Doc): void {
+    const { core, store } = this.app;
+    const docs = store.state.docs.filter((one) => one !== doc);
+    const current = store.state.current === doc.key ? (docs[0]?.key ?? null) : store.state.current;
+    store.set({ docs, current });
+    if (docs.length === 0) {
+      // Memory of WebAssembly never shrinks; a new worker begins small.
+      store.set({ listing: null });
+      core.restart();
+    } else void core.ask('close', { doc: doc.doc });
+  }
+
+  async listing(bytes: Uint8Array, name: string, quietly = false): Promise<void> {
+    const { core, store } = this.app;
+    try {
+      const { listing, describe } = await core.ask('listing', { bytes, name });
+      const old = store.state.listing;
+      store.set({ listing: { listing, name, describe: JSON.parse(describe) as Record<string, unknown> } });
+      if (old !== null) void core.ask('closeListing', { listing: old.listing });
+      if (!quietly) this.app.go('exists');
+    } catch (error) {
+      this.trouble(name, error);
+    }
+  }
+
+  rules(text: string, name: string): void {
+    this.app.store.set({ rules: { text, name } });
+    this.app.go('rules');
+  }
+
+  /** Text from the clipboard that isn't meant for a field. */
+  async pasted(text: string): Promise<boolean> {
+    const trimmed = text.trim();
+    const kind = kindOfText(trimmed);
+    if (kind === 'rules') this.rules(trimmed, 'pasted rules');
+    else if (kind === 'listing') await this.listing(new TextEncoder().encode(trimmed), 'pasted listing');
+    else return false;
+    return true;
+  }
+
+  async example(id: string): Promise<void> {
+    const example = examples.find((one) => one.id === id);
+    if (example === undefined) return;
+    this.busy.show('Opening the example', null, null);
+    try {
+      const opened: Doc[] = [];
+      for (const file of example.files) {
+        const doc = await this.openOne(await blobOf(file.metadata), `${file.name}/_metadata`, file.at);
+        if (doc !== undefined && doc !== 'cancelled') opened.push(doc);
+      }
+      const last = example.files.at(-1)!;
+      // Its listing was taken when the job had ended; keys are relative to the root.
+      const listing = await (await blobOf(last.listing)).text();
+      const lines = listing.split('\n').filter((line) => line.includes('\t'));
+      const absolute = lines.map((line) => `${last.root.replace(/\/$/, '')}/${line}`).join('\n');
+      await this.listing(new TextEncoder().encode(absolute), 'listing of the example', true);
+      const { store } = this.app;
+      if (opened.length > 0) store.set({ docs: [...store.state.docs, ...opened], current: opened.at(-1)!.key });
+      if (opened.length > 1) this.app.go('compare');
+    } catch (error) {
+      this.trouble(example.title, error);
+    } finally {
+      this.busy.hide();
+    }
+  }
+
+  /** `?url=FILE&at=PLACE`, each may come several times: files of this page's own server. */
+  async fromUrl(search: string): Promise<void> {
+    const parameters = new URLSearchParams(search);
+    const urls = parameters.getAll('url');
+    const places = parameters.getAll('at');
+    const opened: Doc[] = [];
+    for (const [i, text] of urls.entries()) {
+      const found = nothing();
+      try {
+        const url = new URL(text, location.href);
+        if (url.origin !== location.origin) throw new Error(`${brief(text, 200)} lies on another server; this page reads from its own only. Download the file and drop it here`);
+        this.busy.show(`Fetching ${brief(url.pathname, 120)}`, null, null);
+        const answer = await fetch(url);
+        if (!answer.ok) throw new Error(`the server says ${answer.status} ${answer.statusText}`);
+        const path = decodeURIComponent(url.pathname).replace(/^\//, '');
+        const file = new File([await answer.blob()], path.split('/').slice(-2).join('/'));
+        const kind = await kindOf(file, path);
+        if (kind === 'metadata') {
+          const doc = await this.openOne(file, file.name, places[i] === '' ? undefined : places[i]);
+          if (doc !== undefined && doc !== 'cancelled') opened.push(doc);
+        } else {
+          found.files.push({ path, file });
+          await this.gathered(found);
+        }
+      } catch (error) {
+        this.trouble(text, error);
+      } finally {
+        this.busy.hide();
+      }
+    }
+    const { store } = this.app;
+    if (opened.length > 0) store.set({ docs: [...store.state.docs, ...opened], current: opened[0]!.key });
+  }
+}
+
+async function blobOf(url: string): Promise<Blob> {
+  if (url.startsWith('data:')) return new Blob([bytesOfDataUrl(url)]);
+  const answer = await fetch(url);
+  if (!answer.ok) throw new Error(`the example can't be loaded: the server says ${answer.status}`);
+  return answer.blob();
+}

@@ -1,0 +1,89 @@
+// Two or more checkpoints side by side: what stayed, came and went; and over a series, which brought which bytes.
+import type { App, View } from '../app';
+import { brief, fill, h, name, type Child } from '../dom';
+import { bytes, count, number, share } from '../quantity';
+import type { Doc } from '../store';
+import * as words from '../words';
+import type { OperatorName } from './chain';
+import { failed, legend } from './parts';
+
+interface Sum {
+  objects: number;
+  bytes: number;
+}
+interface Difference {
+  kept: Sum;
+  added: Sum;
+  dropped: Sum;
+}
+interface Comparison {
+  snapshots: { given: number; checkpoint_id: number; savepoint: boolean | null; at: string | null; needs: Sum; introduced_by: Sum[] }[];
+  steps: (Difference & { from: number; to: number; operators: (Difference & { operator: OperatorName })[]; operators_left_out: number; added_examples: string[]; dropped_examples: string[] })[];
+  lineage: (Sum & { by: number; checkpoint_id: number; example: string | null })[];
+  sentence: string;
+}
+
+/** Colours are told apart by their order; more than eight would not be. */
+const SHADES = 8;
+
+const cell = (sum: Sum): Child => (sum.objects === 0 ? h('span', { class: 'muted' }, '–') : [bytes(sum.bytes), h('span', { class: 'muted small' }, ` in ${number(sum.objects)}`)]);
+
+/** Each bar is a checkpoint; its parts are the bytes by the checkpoint that named them first. */
+function lineage(said: Comparison, title: (at: number) => string): HTMLElement {
+  const most = Math.max(1, ...said.snapshots.map(({ introduced_by: parts }) => parts.reduce((sum, part) => sum + part.bytes, 0)));
+  const brought = said.snapshots.map((_, at) => at).filter((at) => said.snapshots.some(({ introduced_by: parts }) => (parts[at]?.objects ?? 0) > 0));
+  return h('section', { class: 'card spaced' }, h('h2', {}, 'Which checkpoint brought which bytes'),
+    h('div', { class: 'bars lineage', role: 'list' }, said.snapshots.map(({ introduced_by: parts, needs }, at) => {
+      const bar = h('span', { class: 'track tall', 'aria-hidden': 'true' });
+      parts.forEach((part, by) => {
+        if (part.bytes === 0) return;
+        const piece = h('i', { title: `${bytes(part.bytes)} first named by ${title(by)}` });
+        piece.style.width = `${(100 * part.bytes) / most}%`;
+        piece.style.background = `var(--b${by % SHADES})`;
+        bar.append(piece);
+      });
+      return h('div', { class: 'bar-row', role: 'listitem' }, h('span', { class: 'label' }, title(at)), h('span', { class: 'value' }, `${bytes(needs.bytes)} in ${count(needs.objects, 'file', 'files')}`), bar);
+    })),
+    legend(brought.map((at) => ({ words: `first named by ${title(at)}`, colour: at % SHADES }))));
+}
+
+function examples(heading: string, list: readonly string[], total: number): Child {
+  if (list.length === 0) return null;
+  return h('details', {}, h('summary', {}, heading), h('ul', { class: 'stack' }, list.map((one) => h('li', {}, name(one)))), total > list.length ? h('p', { class: 'small muted' }, `and ${number(total - list.length)} more`) : null);
+}
+
+export function compare(app: App, doc: Doc): View {
+  const { docs } = app.store.state;
+  const answer = h('div', {});
+  const element = h('div', { class: 'page', 'data-view': 'compare' }, h('div', { class: 'view-head' }, h('h1', {}, 'Compare'), h('p', {}, 'All that is open, in the order of their ids. Kept: files that both name. Added and dropped: what only the later or the earlier one names.')), answer);
+  if (docs.length < 2) {
+    fill(answer, h('div', { class: 'card stack' }, h('p', {}, 'Only one checkpoint is open. Drop another one, or the whole job directory, and see what stayed, came and went between them.'), h('p', {}, h('button', { type: 'button', onclick: () => document.getElementById('file-input')?.click() }, 'Choose files'))));
+    return { element };
+  }
+  const table = (heads: string[], rows: Child[], label: string): HTMLElement => h('div', { class: 'table-scroll', tabindex: '0', role: 'region', 'aria-label': label }, h('table', {},
+    h('thead', {}, h('tr', {}, heads.map((one, i) => h('th', { scope: 'col', class: i > 0 ? 'right' : '' }, one)))), h('tbody', {}, rows)));
+  const show = (said: Comparison): void => {
+    const title = (at: number): string => {
+      const one = said.snapshots[at];
+      const kind = one?.savepoint === true ? 'Savepoint' : 'Checkpoint';
+      const twice = said.snapshots.filter(({ checkpoint_id: id }) => id === one?.checkpoint_id).length > 1;
+      return `${kind} ${one?.checkpoint_id ?? ''}${twice ? ` (${at + 1})` : ''}`;
+    };
+    const last = said.lineage.reduce((sum, one) => sum + one.bytes, 0);
+    fill(answer,
+      h('p', { class: 'lead-line' }, brief(said.sentence, 900)),
+      lineage(said, title),
+      h('section', { class: 'spaced', 'data-table': 'steps' }, h('h2', {}, 'From one to the next'),
+        table(['Step', 'Kept', 'Added', 'Dropped', 'New'], said.steps.map((step) => h('tr', { class: docs[said.snapshots[step.to]!.given] === doc ? 'here' : '' },
+          h('th', { scope: 'row' }, `${title(step.from)} → ${title(step.to)}`), [step.kept, step.added, step.dropped].map((one) => h('td', { class: 'right' }, cell(one))), h('td', { class: 'right' }, share(step.added.bytes, step.added.bytes + step.kept.bytes)))), 'From one checkpoint to the next')),
+      h('section', { class: 'spaced', 'data-table': 'lineage' }, h('h2', {}, `What ${title(said.snapshots.length - 1).toLowerCase()} needs, by who named it first`),
+        table(['First named by', 'Bytes', 'Share', 'Files'], said.lineage.map((one) => h('tr', {}, h('th', { scope: 'row' }, title(one.by)), h('td', { class: 'right' }, bytes(one.bytes)), h('td', { class: 'right' }, share(one.bytes, last)), h('td', { class: 'right' }, number(one.objects)))), 'What the last one needs')),
+      said.steps.map((step) => h('details', { class: 'card spaced' }, h('summary', {}, `By operator: ${title(step.from)} → ${title(step.to)}`),
+        table(['Operator', 'Kept', 'Added', 'Dropped'], step.operators.map((one) => h('tr', {}, h('th', { scope: 'row' }, h('bdi', {}, brief(words.operatorName(one.operator), 120))), [one.kept, one.added, one.dropped].map((part) => h('td', { class: 'right' }, cell(part))))), 'By operator'),
+        step.operators_left_out > 0 ? h('p', { class: 'small muted' }, `and ${count(step.operators_left_out, 'smaller one', 'smaller ones')}`) : null,
+        examples('Files that were added', step.added_examples, step.added.objects), examples('Files that were dropped', step.dropped_examples, step.dropped.objects))));
+  };
+  app.core.ask('compare', { docs: docs.map((one) => one.doc) }).then((text) => show(JSON.parse(text) as Comparison), (error: unknown) => fill(answer, failed(error)));
+  return { element };
+}
+

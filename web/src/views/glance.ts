@@ -1,0 +1,193 @@
+// The first view: what it is, whether it is whole, whether it needs others; then numbers; then detail.
+import type { App, View } from '../app';
+import type { Amount, Summary } from '../core/types';
+import { brief, h, name, type Child } from '../dom';
+import { explained, term } from '../explain';
+import type { Opening } from '../open/opening';
+import { bytes, count, number, share } from '../quantity';
+import type { Doc } from '../store';
+import * as words from '../words';
+import { badge, barRow, type Level } from './parts';
+
+interface Glance {
+  features: { name: string; meaning: string }[];
+  relocatable: boolean;
+  relocatable_because: string;
+  opaque?: string[];
+}
+
+const DISCARDED: Record<string, string> = { subsumed: 'a newer one is there', finished: 'the job finishes', cancelled: 'the job is cancelled', failed: 'the job fails', suspended: 'the job is suspended' };
+
+function line(level: Level, sentence: Child, sub?: Child): HTMLElement {
+  return h('li', {}, badge(level), h('div', {}, sentence, sub === undefined || sub === null ? null : h('span', { class: 'sub' }, sub)));
+}
+
+function headline(summary: Summary): string {
+  const kind = words.kindOf(summary);
+  const form = summary.properties?.savepoint_format;
+  const what = summary.kind?.savepoint === true && form ? `${form === 'NATIVE' ? 'Native savepoint' : 'Canonical savepoint'}` : kind;
+  return `${what} ${summary.checkpoint_id} of ${words.releases(summary)}`;
+}
+
+const elsewhere = (summary: Summary): (Amount & { whose: string; directory: string })[] => summary.objects.by_directory.filter(({ whose }) => whose !== 'own' && whose !== 'unknown');
+
+function whole(summary: Summary): HTMLElement {
+  return line('ok', h('span', {}, 'The file is whole: all ', number(summary.metadata_bytes), ' bytes were understood.'),
+    'Whether the files that it names still exist is another question: drop a listing of the bucket.');
+}
+
+function depends(app: App, summary: Summary): HTMLElement {
+  const { objects } = summary;
+  const total = objects.total;
+  if (total.objects === 0 && objects.named_directory_count === 0) return line('ok', 'It needs no other file: all state lies in _metadata itself.');
+  if (summary.at === null) {
+    if (summary.relocatable.answer) return line('ok', 'It is self-contained: every file it needs is named relative to its own directory.');
+    const { absolute_handles: absolute } = summary.relocatable;
+    return line('warn', h('span', {}, `It names files by absolute paths (${count(absolute, 'handle', 'handles')}), in ${count(objects.by_directory.length + objects.directories_left_out, 'directory', 'directories')}.`),
+      'Which of them are its own and which belong to other jobs shows once you say where it lies, below.');
+  }
+  const others = elsewhere(summary);
+  const sum = others.reduce((all, one) => ({ bytes: all.bytes + one.bytes, objects: all.objects + one.objects }), { bytes: 0, objects: 0 });
+  if (others.length === 0 && objects.unnameable === 0) {
+    return line('ok', 'It is self-contained: everything it needs lies in its own job directory.', summary.relocatable.answer ? null : 'That includes files of earlier checkpoints of the same job, in shared/.');
+  }
+  const buckets = others.some(({ whose }) => whose === 'other_bucket');
+  const named = others.length === 1 ? h('span', {}, 'one other directory: ', name(others[0]!.directory)) : `${count(others.length + objects.directories_left_out, 'other directory', 'other directories')}${buckets ? ', some in another bucket' : ''}`;
+  return line('warn',
+    h('span', {}, 'It needs ', h('strong', {}, count(sum.objects, 'file', 'files')), ` (${share(sum.bytes, total.bytes)} of the bytes) in `, named, '.'),
+    h('span', {}, 'It can’t be restored without them. Deleting that directory, or a lifecycle rule on it, breaks this ', summary.kind?.savepoint === true ? 'savepoint. ' : 'checkpoint. ',
+      h('button', { type: 'button', class: 'link', onclick: () => app.go('rules') }, 'Check the rules')));
+}
+
+function moves(summary: Summary, glance: Glance): HTMLElement {
+  const because = glance.relocatable_because;
+  return line(glance.relocatable ? 'ok' : 'info', h('span', {}, glance.relocatable ? 'It can be moved' : 'It can’t be moved by copying its directory', ': ', because, '.'),
+    summary.relocatable.relative_handles > 0 && !glance.relocatable ? `${count(summary.relocatable.relative_handles, 'handle is', 'handles are')} relative, ${count(summary.relocatable.absolute_handles, 'is', 'are')} absolute.` : null);
+}
+
+function figures(summary: Summary): HTMLElement {
+  const total = summary.objects.total;
+  const own = words.ownExclusive(summary);
+  const subtasks = summary.operators.reduce((sum, operator) => sum + operator.subtasks, 0);
+  const finished = summary.operators.filter((operator) => operator.fully_finished).length;
+  const cell = (label: Child, value: Child, sub: Child): HTMLElement => h('div', {}, h('dt', {}, label), h('dd', {}, value), h('dd', { class: 'sub' }, sub));
+  const exact = (n: number): string => (n < 1024 ? '' : `${number(n)} bytes`);
+  return h('dl', { class: 'figures' },
+    cell(explained('Full size', 'Everything that a restore reads: the files that it names, each once, and the state inside _metadata.'), h('span', { 'data-figure': 'bytes', 'data-value': words.totalBytes(summary) }, bytes(words.totalBytes(summary))), total.changelog > 0 ? 'changelog counted uncompressed' : total.of_unknown_length > 0 ? `${count(total.of_unknown_length, 'file', 'files')} of unknown size besides` : exact(words.totalBytes(summary))),
+    cell(term('In its own directory', 'exclusive'), bytes(own.bytes), `${count(own.objects, 'file', 'files')} only it has`),
+    cell('Files', h('span', { 'data-figure': 'objects', 'data-value': total.objects }, number(total.objects)), `named by ${count(summary.objects.handles, 'handle', 'handles')}`),
+    cell('Operators', h('span', { 'data-figure': 'operators', 'data-value': summary.operators.length }, number(summary.operators.length)), finished > 0 ? `${number(finished)} finished` : 'none finished'),
+    cell('Subtasks', number(subtasks), `largest max. parallelism ${number(Math.max(0, ...summary.operators.map((operator) => operator.max_parallelism)))}`),
+    cell(term('Inlined', 'inlined'), h('span', { 'data-figure': 'inlined', 'data-value': summary.inlined.bytes }, bytes(summary.inlined.bytes)), `in ${count(summary.inlined.handles, 'handle', 'handles')} of _metadata`));
+}
+
+function byOperator(app: App, summary: Summary): HTMLElement {
+  const list = summary.operators.map((operator, at) => ({ operator, at, total: words.operatorBytes(operator) })).sort((a, b) => b.total - a.total);
+  const whole = list.reduce((sum, { total }) => sum + total, 0);
+  const most = list.slice(0, 6);
+  const rest = list.slice(6).filter(({ total }) => total > 0);
+  return h('section', { class: 'card' }, h('h2', {}, 'Which operator holds most of it'),
+    h('div', { class: 'bars' },
+      most.map(({ operator, total }) =>
+        barRow(h('bdi', {}, brief(words.operatorName(operator), 90)), total === 0 ? 'no state' : `${bytes(total)} · ${share(total, whole)}`,
+          Object.entries(operator.state).map(([kind, held]) => ({ value: held.bytes + held.inlined_bytes, colour: words.colour(kind) })), whole, () => app.go('operators', { operator: operator.id }))),
+      rest.length === 0 ? null : h('p', { class: 'small muted' }, `and ${count(rest.length, 'smaller one', 'smaller ones')}: ${bytes(rest.reduce((sum, { total }) => sum + total, 0))}`)));
+}
+
+function byDirectory(app: App, doc: Doc, opening: Opening): HTMLElement {
+  const { summary } = doc;
+  const whole = Math.max(1, summary.objects.total.bytes);
+  const list = summary.objects.by_directory;
+  return h('section', { class: 'card' }, h('h2', {}, 'Where the files lie'),
+    h('div', { class: 'bars' },
+      list.slice(0, 8).map((one) => h('div', { class: 'bar-row' },
+        h('span', { class: 'label wrap' }, name(one.directory === '' ? 'beside _metadata' : one.directory), h('span', { class: 'muted small' }, ` ${words.whose(one.whose)}`)),
+        h('span', { class: 'value' }, `${bytes(one.bytes)} · ${count(one.objects, 'file', 'files')}`),
+        bar(one.bytes, whole, one.whose === 'own' ? 0 : 3))),
+      list.length > 8 || summary.objects.directories_left_out > 0 ? h('p', { class: 'small muted' }, `and ${count(list.length - Math.min(8, list.length) + summary.objects.directories_left_out, 'more directory', 'more directories')}`) : null,
+      list.length === 0 ? h('p', { class: 'muted' }, 'It names no files.') : null),
+    summary.objects.named_directory_count === 0 ? null : h('p', { class: 'small', style: null }, `${count(summary.objects.named_directory_count, 'directory is', 'directories are')} named as a whole, for merged files:`, h('ul', {}, summary.objects.named_directories.slice(0, 6).map(({ path }) => h('li', {}, name(path))))),
+    place(app, doc, opening));
+}
+
+function bar(value: number, whole: number, colour: number): HTMLElement {
+  const piece = h('i', {});
+  piece.style.width = `${(100 * value) / whole}%`;
+  piece.style.background = `var(--b${colour})`;
+  return h('span', { class: 'track', 'aria-hidden': 'true' }, value > 0 ? piece : null);
+}
+
+/** Where the checkpoint lies isn't in the file. Who knows it, says it; then its own files can be told from those of others. */
+function place(app: App, doc: Doc, opening: Opening): HTMLElement {
+  const likely = doc.at === undefined ? words.likelyPlace(doc.summary, doc.name) : undefined;
+  const input = h('input', { type: 'text', id: `place-${doc.key}`, value: doc.at ?? '', placeholder: likely?.at ?? 's3://bucket/checkpoints/JOB/chk-8', spellcheck: 'false', autocomplete: 'off' });
+  const said = h('p', { class: 'small bad', role: 'alert' });
+  const move = async (at: string): Promise<void> => {
+    try {
+      const wrong = await opening.move(doc, at.trim());
+      if (wrong === undefined) app.toast('Its files are sorted anew');
+      else said.textContent = brief(wrong, 300);
+    } catch (error) {
+      said.textContent = error instanceof Error ? error.message : String(error);
+    }
+  };
+  return h('form', { class: 'place-form', onsubmit: (event) => { event.preventDefault(); void move(input.value); } },
+    h('label', { for: `place-${doc.key}`, class: 'small muted' }, doc.at === undefined ? 'Where does it lie? The file itself doesn’t say.' : 'It lies in'),
+    h('div', { class: 'where' }, input, h('button', { type: 'submit' }, 'Use'),
+      likely === undefined ? null : h('button', { type: 'button', 'data-text': 'All its absolute paths lie in this job’s directory, and Flink writes chk-N there', onclick: () => void move(likely.at) }, `Probably …/${likely.at.split('/').slice(-1)[0] ?? ''}: use that`)),
+    said);
+}
+
+function recorded(summary: Summary, glance: Glance): HTMLElement {
+  const facts: [Child, Child][] = [
+    [explained('Format', 'The version of the layout of _metadata. Each release writes exactly one; newer releases read older formats.'), `${summary.format_version}, written by ${words.releases(summary)}`],
+    ['Kind', summary.kind === null ? 'files of this format don’t say whether it is a checkpoint or a savepoint' : `${summary.kind.savepoint ? 'savepoint' : 'checkpoint'}, known from its ${summary.kind.known_from}`],
+  ];
+  const properties = summary.properties;
+  if (properties !== null) {
+    facts.push(['Type', properties.type]);
+    if (properties.savepoint_format) facts.push(['Savepoint format', term(properties.savepoint_format.toLowerCase(), properties.savepoint_format.toLowerCase())]);
+    if (properties.sharing_files) facts.push([explained('Sharing', 'Which way files are shared: forward and backward in incremental checkpoints; a full one is shared by later ones only.'), properties.sharing_files.toLowerCase().replace(/_/g, ' ')]);
+    facts.push(['Flink deletes it when', properties.discarded_when.length === 0 ? 'never by itself' : properties.discarded_when.map((when) => DISCARDED[when] ?? when).join(', or ')]);
+    if (properties.unclaimed) facts.push([term('Restored with', 'claim'), 'NO_CLAIM']);
+  } else facts.push([explained('Properties', 'What Flink records since 1.16 of why a snapshot was taken and when it deletes it.'), 'not recorded before Flink 1.16']);
+  if (summary.master_states.length > 0) facts.push(['Master states', summary.master_states.map((state) => h('div', {}, name(state.name), ` ${bytes(state.bytes)}`))]);
+  return h('section', { class: 'card' }, h('h2', {}, 'What Flink recorded'), h('dl', { class: 'facts' }, facts.map(([key, value]) => [h('dt', {}, key), h('dd', {}, value)])),
+    h('h2', { class: 'spaced' }, 'Recognised'),
+    glance.features.length === 0 ? h('p', { class: 'muted' }, 'No special features.') : h('ul', { class: 'chips' }, glance.features.map(({ name: key, meaning }) => h('li', { class: 'chip' }, explained(words.feature(key), meaning)))));
+}
+
+/** What nobody can see from outside, said rather than left out. */
+function opaque(summary: Summary): HTMLElement {
+  const list = [
+    'The values of the state: they need the job’s own serializers. Only where they lie is read here.',
+    'Whether files exist and are undamaged: that shows a listing of the bucket.',
+    ...(summary.objects.total.of_unknown_length > 0 ? [`The size of ${count(summary.objects.total.of_unknown_length, 'file', 'files')}: no handle says it.`] : []),
+    ...(summary.operators.some((operator) => 'raw_operator' in operator.state || 'managed_operator' in operator.state) ? ['What sinks keep inside operator state, such as uploads in progress.'] : []),
+    ...(summary.format_version < 5 ? ['Names and uids of operators: this format has only their ids.'] : []),
+    ...(summary.objects.unnameable > 0 ? [`${count(summary.objects.unnameable, 'path', 'paths')} that can’t be the place of any file.`] : []),
+  ];
+  return h('section', { class: 'card' }, h('h2', {}, 'What can’t be seen from here'), h('ul', { class: 'bars' }, list.map((text) => h('li', {}, text))));
+}
+
+export function glance(app: App, doc: Doc, opening: Opening): View {
+  const { summary } = doc;
+  const own = words.ownExclusive(summary);
+  const total = words.totalBytes(summary);
+  const answer = h('ul', { class: 'answer' });
+  const below = h('div', { class: 'cards' });
+  const element = h('div', { class: 'page', 'data-view': 'glance' },
+    h('h1', {}, headline(summary)),
+    h('p', { class: 'muted lead-line' }, h('bdi', {}, brief(doc.name, 160)), ` · ${bytes(total)} of state`, summary.objects.total.objects > 0 ? `, ${bytes(own.bytes)} of it in its own directory` : ''),
+    answer, figures(summary), below);
+  // The sentences about relocation and features come from the core; their room is kept meanwhile by answering at once from the summary.
+  const draw = (said: Glance): void => {
+    answer.replaceChildren(whole(summary), depends(app, summary), moves(summary, said));
+    below.replaceChildren(byOperator(app, summary), byDirectory(app, doc, opening), recorded(summary, said), opaque(summary));
+  };
+  element.style.visibility = 'hidden';
+  void app.ask<Glance>(doc, 'glance').then(draw, () => draw({ features: summary.features.map((key) => ({ name: key, meaning: words.feature(key) })), relocatable: summary.relocatable.answer, relocatable_because: 'see its handles' })).finally(() => {
+    element.style.visibility = '';
+  });
+  return { element };
+}

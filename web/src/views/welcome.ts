@@ -1,0 +1,22 @@
+import examples from 'virtual:examples';
+import { single } from '#deliver';
+import { h } from '../dom';
+import { icon } from '../icons';
+import type { Opening } from '../open/opening';
+
+export function welcome(opening: Opening, chooseFiles: () => void, chooseDirectory: () => void): HTMLElement {
+  return h('div', { class: 'welcome' },
+    h('h1', {}, 'What is this checkpoint made of?'),
+    h('p', { class: 'lead' }, 'Drop a ', h('code', {}, '_metadata'), ' file of Apache Flink®. You see what it is, how big, which operator holds most of it, which directories it needs, and what breaks if a file is gone.'),
+    h('div', { class: 'dropbox' },
+      h('p', { class: 'big' }, 'Drop files anywhere on this page'),
+      h('div', { class: 'buttons' },
+        h('button', { type: 'button', class: 'primary', onclick: chooseFiles }, 'Choose files'),
+        h('button', { type: 'button', onclick: chooseDirectory }, 'Choose a directory')),
+      h('p', { class: 'small muted' }, 'One _metadata or several, a whole checkpoint or job directory, a .zip, .tar or .tar.gz of it; a listing of the bucket, its lifecycle rules. Pasting works too.')),
+    h('p', { class: 'promise' }, icon('lock'), h('span', {}, h('strong', {}, 'Nothing leaves this browser. '),
+      single ? ['This file’s policy forbids every connection (', h('code', {}, "connect-src 'none'"), '), and the browser enforces that.'] : ['The page may connect to its own server only, to load itself (', h('code', {}, "connect-src 'self'"), '); the browser enforces that. It works offline.'])),
+    h('h2', {}, 'Or look at one that Flink wrote'),
+    h('ul', { class: 'examples' }, examples.map(({ id, title, about }) =>
+      h('li', {}, h('button', { type: 'button', class: 'example', 'data-example': id, onclick: () => void opening.example(id) }, h('b', {}, title), h('span', {}, about))))));
+}
