@@ -18,7 +18,7 @@ const AT_LEAST: [(&str, usize, usize); 5] = [
     ("references", 100, 600),
     ("java_object", 5, 150),
     ("events", 90, 1_500),
-    ("bucket_documents", 120, 0),
+    ("bucket_documents", 120, 1_500),
 ];
 
 #[test]
