@@ -393,10 +393,11 @@ pub(crate) struct Split<'a> {
 
 impl<'a> Split<'a> {
     pub(crate) fn of(location: &'a ObjectLocation) -> Self {
+        let (directory, file) = location.split();
         Self {
             bucket: location.bucket(),
-            directory: location.directory(),
-            file: location.file_name(),
+            directory,
+            file,
         }
     }
 }

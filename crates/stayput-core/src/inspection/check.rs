@@ -10,7 +10,7 @@ use super::listing::{Existing, Listing, ListingKind};
 use crate::extent::Extent;
 use crate::handles::{Names, Row};
 use crate::layout::Place;
-use crate::location::Location;
+use crate::location::{Location, file_name_start};
 use crate::metadata::extent;
 use crate::report::summary::Amount;
 use crate::report::summary::home;
@@ -363,7 +363,7 @@ impl<'l> Coverage<'l> {
 fn directory_of(key: &str) -> &str {
     Place::of(key)
         .job()
-        .unwrap_or_else(|| &key[..key.rfind('/').map_or(0, |at| at + 1)])
+        .unwrap_or_else(|| &key[..file_name_start(key)])
 }
 
 fn found(existing: &Existing, fits: impl Fn(u64) -> bool, by_version: bool) -> Status {

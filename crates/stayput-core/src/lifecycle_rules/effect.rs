@@ -12,6 +12,7 @@ use super::filter::{Fit, NotKnown, fit, reaches_into};
 use super::storage_class::step;
 use super::{DAY, due};
 use crate::extent::Extent;
+use crate::location::file_name_start;
 use crate::timestamp::Timestamp;
 
 /// Objects smaller than this aren't moved, unless the rule says otherwise: 128 KiB.
@@ -217,7 +218,7 @@ impl<'r> NearRules<'r> {
     }
 
     fn move_to(&mut self, key: &str) {
-        let directory = key.rfind('/').map_or("", |slash| &key[..=slash]);
+        let directory = &key[..file_name_start(key)];
         if self.directory.as_deref() == Some(directory) {
             return;
         }
