@@ -1,6 +1,6 @@
 //! A bucket as those reach it who aren't Stayput.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use s3_documents::bucket::Versioning;
 use s3_documents::lifecycle::LifecycleConfiguration;
@@ -8,8 +8,10 @@ use stayput_core::location::ObjectLocation;
 use stayput_core::timestamp::Timestamp;
 use stayput_core::version::{KeyHistory, VersionId};
 
+use crate::event::EventKind;
 use crate::object::{Object, StoredVersion};
-use crate::world::{BucketState, World};
+use crate::subscription::{Destination, Queue, Subscription};
+use crate::world::{BucketState, Hand, S3_ITSELF, World};
 
 /// A bucket of the model, as people, Flink and lifecycle rules reach it. What is done here is not recorded and meets no fault.
 ///
@@ -18,9 +20,36 @@ use crate::world::{BucketState, World};
 pub struct ModelBucket {
     pub(crate) world: Arc<World>,
     pub(crate) state: Arc<BucketState>,
+    pub(crate) principal: Arc<str>,
 }
 
 impl ModelBucket {
+    /// The same bucket, as somebody else reaches it: events name this principal, such as `AWS:AROAFLINK:taskmanager`.
+    #[must_use]
+    pub fn acting_as(&self, principal: &str) -> Self {
+        Self {
+            principal: principal.into(),
+            ..self.clone()
+        }
+    }
+
+    pub(crate) fn hand(&self) -> Hand<'_> {
+        Hand {
+            world: &self.world,
+            principal: &self.principal,
+        }
+    }
+
+    /// Has events of this bucket told from now on; a bucket can have many destinations. Nothing is kept of what happened before.
+    pub fn subscribe(&self, destination: Destination) -> Subscription {
+        let queue = Arc::new(Mutex::new(Queue::new(destination)));
+        self.state.contents().subscriptions.push(Arc::clone(&queue));
+        Subscription {
+            world: Arc::clone(&self.world),
+            queue,
+        }
+    }
+
     /// Its name.
     pub fn name(&self) -> &str {
         &self.state.name
@@ -41,7 +70,7 @@ impl ModelBucket {
         self.state.contents().versioning = versioning;
     }
 
-    /// PutBucketLifecycleConfiguration. The model only tells it; see [`Self::expire`] for what a rule does.
+    /// PutBucketLifecycleConfiguration. Rules act when they are carried out: [`Self::run_rules`], [`Self::let_rules_run`].
     pub fn set_lifecycle(&self, lifecycle: LifecycleConfiguration) {
         self.state.contents().lifecycle = lifecycle;
     }
@@ -53,9 +82,14 @@ impl ModelBucket {
 
     /// PutObject with a Last-Modified of its own.
     pub fn put_at(&self, key: &str, object: impl Into<Object>, last_modified: Timestamp) -> VersionId {
-        self.state
-            .contents()
-            .push(&self.world, key, Some(object.into()), last_modified)
+        let mut contents = self.state.contents();
+        contents.push(
+            self.hand(),
+            key,
+            Some(object.into()),
+            last_modified,
+            EventKind::Put,
+        )
     }
 
     /// DELETE without a version id: a marker on top, also on top of another marker and where nothing was. Gives the
@@ -66,7 +100,7 @@ impl ModelBucket {
 
     /// DELETE without a version id, whose marker has a Last-Modified of its own.
     pub fn delete_at(&self, key: &str, last_modified: Timestamp) -> Option<VersionId> {
-        self.state.contents().delete(&self.world, key, last_modified)
+        self.state.contents().delete(self.hand(), key, last_modified)
     }
 
     /// What a lifecycle rule's Expiration does to the current version: as a DELETE, but the marker is dated 00:00 UTC of the day, which
@@ -74,7 +108,17 @@ impl ModelBucket {
     pub fn expire(&self, key: &str) -> Option<VersionId> {
         let mut contents = self.state.contents();
         contents.current(key)?.object.as_ref()?;
-        contents.delete(&self.world, key, self.world.now().midnight())
+        let principal = Arc::from(S3_ITSELF);
+        let hand = Hand {
+            world: &self.world,
+            principal: &principal,
+        };
+        if contents.versioning == Versioning::Never {
+            contents.delete_version(hand, key, &VersionId::new("null"), EventKind::DeletedByRule);
+            return None;
+        }
+        let midnight = self.world.now().midnight();
+        Some(contents.push(hand, key, None, midnight, EventKind::MarkerCreatedByRule))
     }
 
     /// Puts a version or marker on top of a key that has its id and time already, as a recording tells them.
@@ -83,10 +127,18 @@ impl ModelBucket {
         contents.keys.entry(key.to_owned()).or_default().push(version);
     }
 
-    /// DELETE with a version id: this version or marker is gone for good, and what was below it shows. Whether it was there;
-    /// S3 doesn't tell.
+    /// DELETE with a version id: this version or marker is gone for good, and what was below it shows. Whether it was there and isn't
+    /// locked; S3 tells the latter only.
     pub fn delete_version(&self, key: &str, id: &VersionId) -> bool {
-        self.state.contents().delete_version(key, id)
+        let mut contents = self.state.contents();
+        let locked = contents
+            .version(key, id)
+            .and_then(|v| v.object.as_ref())
+            .is_some_and(|object| object.is_locked(self.world.now()));
+        !locked
+            && contents
+                .delete_version(self.hand(), key, id, EventKind::Deleted)
+                .is_some()
     }
 
     /// Changes a data version in place, as no client of S3 can: its storage class after a transition, thawed bytes, what reading

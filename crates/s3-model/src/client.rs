@@ -12,6 +12,7 @@ use stayput_guard::port::{PortError, PortErrorKind};
 
 use crate::bucket::ModelBucket;
 use crate::call::Call;
+use crate::error::ErrorCode;
 use crate::fault::{Answer, Fault, Hit};
 use crate::journal::ModelJournal;
 use crate::world::{World, lock};
@@ -25,6 +26,9 @@ pub struct Model {
     client: Arc<Mutex<Client>>,
 }
 
+/// Who isn't said to be somebody else.
+const SOMEBODY: &str = "AWS:AROASOMEBODY:session";
+
 type Hook = Arc<dyn Fn(&Model, &Call) + Send + Sync>;
 
 #[derive(Default)]
@@ -33,6 +37,7 @@ struct Client {
     faults: Vec<Fault>,
     hooks: Vec<Hook>,
     crashed: bool,
+    principal: Option<Arc<str>>,
     ignores_conditions: bool,
     ignores_directives: bool,
     reads_in_vain: Vec<(ObjectLocation, VersionId)>,
@@ -47,6 +52,12 @@ pub(crate) struct Refusal {
 impl From<PortErrorKind> for Refusal {
     fn from(kind: PortErrorKind) -> Self {
         Self { kind, detail: None }
+    }
+}
+
+impl From<ErrorCode> for Refusal {
+    fn from(code: ErrorCode) -> Self {
+        Self::because(code.kind(), code.as_str())
     }
 }
 
@@ -85,6 +96,20 @@ impl Model {
         }
     }
 
+    /// Calls of this client are those of this principal, as events name it: `AWS:AROASTAYPUT:stayput`.
+    #[must_use]
+    pub fn acting_as(self, principal: &str) -> Self {
+        lock(&self.client).principal = Some(principal.into());
+        self
+    }
+
+    pub(crate) fn principal(&self) -> Arc<str> {
+        lock(&self.client)
+            .principal
+            .get_or_insert_with(|| SOMEBODY.into())
+            .clone()
+    }
+
     /// The time.
     pub fn now(&self) -> Timestamp {
         self.world.now()
@@ -105,6 +130,7 @@ impl Model {
         let bucket = ModelBucket {
             world: Arc::clone(&self.world),
             state: self.world.bucket_or_new(name),
+            principal: SOMEBODY.into(),
         };
         bucket.set_versioning(versioning);
         bucket
@@ -115,6 +141,7 @@ impl Model {
         Some(ModelBucket {
             world: Arc::clone(&self.world),
             state: self.world.bucket(name)?,
+            principal: SOMEBODY.into(),
         })
     }
 

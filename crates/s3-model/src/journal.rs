@@ -4,8 +4,10 @@ use stayput_core::location::ObjectLocation;
 use stayput_guard::port::{Journal, PortError};
 
 use crate::client::Model;
+use crate::event::EventKind;
 use crate::listing::pages_of;
 use crate::object::Object;
+use crate::world::Hand;
 
 /// A journal that can be looked at: each document is the object `<prefix><name>` of a [`ModelBucket`](crate::ModelBucket). Its
 /// calls are those of the client that made it, and meet its faults.
@@ -51,7 +53,14 @@ impl Journal for ModelJournal {
             let written = model.existing(&self.bucket).map(|bucket| {
                 let object = Some(Object::new(document));
                 let last_modified = model.world.last_modified();
-                bucket.contents().push(&model.world, &key, object, last_modified);
+                let principal = model.principal();
+                let hand = Hand {
+                    world: &model.world,
+                    principal: &principal,
+                };
+                bucket
+                    .contents()
+                    .push(hand, &key, object, last_modified, EventKind::Put);
             });
             (written, 1)
         })

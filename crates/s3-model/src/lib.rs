@@ -6,24 +6,39 @@
 //! the ports is recorded as [`Call`]s, counted in requests, and meets the planned [`Fault`]s. Nothing waits, nothing is random: ids come
 //! from a counter, and time stands where it was set.
 //!
+//! Lifecycle rules are carried out when they are told to, or by the clock at each midnight that passes ([`ModelBucket::run_rules`],
+//! [`ModelBucket::let_rules_run`]). What happens is told in S3's and EventBridge's own forms to whoever subscribed
+//! ([`ModelBucket::subscribe`]), as reliably as the [`Delivery`] says.
+//!
 //! Two clients of one world ([`Model::another_client`]) have their own calls, faults and crashes, as two Lambdas have.
 #![warn(missing_docs)]
 
 mod bucket;
 mod call;
 mod client;
+mod error;
+mod event;
 mod fault;
 mod journal;
 mod listing;
 mod load;
 mod object;
 mod ports;
+mod rules;
+mod rules_run;
+mod subscription;
+mod uploads;
 mod world;
 
 pub use bucket::ModelBucket;
 pub use call::Call;
 pub use client::Model;
+pub use error::ErrorCode;
+pub use event::{Event, EventKind};
 pub use fault::Fault;
 pub use journal::ModelJournal;
 pub use load::TruncatedListing;
-pub use object::{Content, Object, StoredVersion};
+pub use object::{Content, Object, Retention, RetentionMode, StoredVersion};
+pub use rules_run::{RuleAction, RuleDeed};
+pub use subscription::{Delivered, Delivery, Destination, Form, Subscription};
+pub use uploads::Upload;

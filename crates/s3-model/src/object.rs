@@ -37,20 +37,50 @@ impl Content {
 
     /// The ETag that the model gives on a put, quotes included: the MD5 of the bytes, as S3 has it for objects of one part. Of
     /// bytes that aren't there, it depends on their number alone.
-    fn etag(&self) -> String {
+    pub(crate) fn etag(&self) -> String {
+        quoted_hex(&self.digest(), None)
+    }
+
+    pub(crate) fn digest(&self) -> [u8; 16] {
         let digest = match self {
             Self::Bytes(bytes) => Md5::digest(bytes),
             Self::Zeroes(size) => Md5::digest(format!("{size} zeroes")),
             Self::Withheld(size) => Md5::digest(format!("{size} bytes withheld")),
         };
-        let mut text = String::from("\"");
-        for byte in digest {
-            // Writing to a String can't fail.
-            let _ = write!(text, "{byte:02x}");
-        }
-        text.push('"');
-        text
+        digest.into()
     }
+
+    /// The parts of an upload one after the other. If one of them has no bytes to be had, neither has the whole.
+    pub(crate) fn joined(parts: &[&Self]) -> Self {
+        let size = parts
+            .iter()
+            .fold(0_u64, |sum, part| sum.saturating_add(part.len()));
+        if parts.iter().any(|part| matches!(part, Self::Withheld(_))) {
+            return Self::Withheld(size);
+        }
+        let mut bytes = Vec::new();
+        for part in parts {
+            match part {
+                Self::Bytes(part) => bytes.extend_from_slice(part),
+                Self::Zeroes(_) | Self::Withheld(_) => return Self::Zeroes(size),
+            }
+        }
+        bytes.into()
+    }
+}
+
+/// An ETag; with the number of parts, where it is that of an upload.
+pub(crate) fn quoted_hex(digest: &[u8], parts: Option<usize>) -> String {
+    let mut text = String::from("\"");
+    for byte in digest {
+        // Writing to a String can't fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    if let Some(parts) = parts {
+        let _ = write!(text, "-{parts}");
+    }
+    text.push('"');
+    text
 }
 
 impl From<&[u8]> for Content {
@@ -89,6 +119,28 @@ pub struct Object {
     pub refusal: Option<PortErrorKind>,
     /// Whether an archived version was brought back, so that it can be read and copied.
     pub thawed: bool,
+    /// Until when no one may remove this version for good.
+    pub retention: Option<Retention>,
+    /// Whether a legal hold keeps this version from being removed.
+    pub legal_hold: bool,
+}
+
+/// A retention period of object lock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Retention {
+    /// Whether anybody can lift it.
+    pub mode: RetentionMode,
+    /// Its end.
+    pub until: Timestamp,
+}
+
+/// The modes of object lock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RetentionMode {
+    /// Who has the permission can go past it, by saying so.
+    Governance,
+    /// Nobody can.
+    Compliance,
 }
 
 impl Object {
@@ -103,6 +155,8 @@ impl Object {
             tags: BTreeMap::new(),
             refusal: None,
             thawed: false,
+            retention: None,
+            legal_hold: false,
         }
     }
 
@@ -125,6 +179,11 @@ impl Object {
     pub fn in_class(mut self, storage_class: impl Into<String>) -> Self {
         self.storage_class = Some(storage_class.into());
         self
+    }
+
+    /// Whether object lock keeps it from being removed at this time.
+    pub fn is_locked(&self, now: Timestamp) -> bool {
+        self.legal_hold || self.retention.is_some_and(|retention| now < retention.until)
     }
 
     /// Whether its bytes lie in an archive class and weren't brought back. GLACIER_IR is none: it is read at once.

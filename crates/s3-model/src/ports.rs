@@ -14,9 +14,11 @@ use stayput_guard::port::{
 };
 
 use crate::client::{Model, Refusal};
+use crate::error::ErrorCode;
+use crate::event::EventKind;
 use crate::listing::pages_of;
 use crate::object::{Content, Object, StoredVersion};
-use crate::world::{BucketState, Contents};
+use crate::world::{BucketState, Contents, Hand};
 
 impl Clock for Model {
     fn now(&self) -> Timestamp {
@@ -98,7 +100,7 @@ impl Model {
     pub(crate) fn existing(&self, bucket: &str) -> Result<Arc<BucketState>, Refusal> {
         self.world
             .bucket(bucket)
-            .ok_or_else(|| Refusal::because(PortErrorKind::NotFound, "NoSuchBucket"))
+            .ok_or_else(|| ErrorCode::NoSuchBucket.into())
     }
 
     fn head_of(&self, location: &ObjectLocation, version: Option<&VersionId>) -> Result<ObjectHead, Refusal> {
@@ -157,6 +159,8 @@ impl Model {
             storage_class: permit.storage_class().map(str::to_owned),
             refusal: None,
             thawed: false,
+            retention: None,
+            legal_hold: false,
             ..source.clone()
         };
         if !self.ignores_directives() {
@@ -164,9 +168,15 @@ impl Model {
                 copy.metadata.insert(name.to_owned(), value);
             }
         }
-        let id = contents.push(&self.world, key, Some(copy), self.world.last_modified());
+        let principal = self.principal();
+        let hand = Hand {
+            world: &self.world,
+            principal: &principal,
+        };
+        let last_modified = self.world.last_modified();
+        let id = contents.push(hand, key, Some(copy), last_modified, EventKind::Copied);
         Ok(Copied {
-            version: told(&contents, id),
+            version: contents.told_id(&id),
             condition_honoured: honours,
         })
     }
@@ -178,15 +188,16 @@ fn found<'c>(
     key: &str,
     version: Option<&VersionId>,
 ) -> Result<(&'c StoredVersion, &'c Object), Refusal> {
-    let (stored, nothing) = match version {
-        Some(id) => (contents.version(key, id), "NoSuchVersion"),
-        None => (contents.current(key), "NoSuchKey"),
+    let (stored, nothing, of_marker) = match version {
+        Some(id) => (
+            contents.version(key, id),
+            ErrorCode::NoSuchVersion,
+            ErrorCode::MethodNotAllowed,
+        ),
+        None => (contents.current(key), ErrorCode::NoSuchKey, ErrorCode::NoSuchKey),
     };
-    let stored = stored.ok_or_else(|| Refusal::because(PortErrorKind::NotFound, nothing))?;
-    let object = stored
-        .object
-        .as_ref()
-        .ok_or_else(|| Refusal::because(PortErrorKind::NotFound, "it is a delete marker"))?;
+    let stored = stored.ok_or(nothing)?;
+    let object = stored.object.as_ref().ok_or(of_marker)?;
     Ok((stored, object))
 }
 
@@ -200,19 +211,14 @@ fn refused_altogether(object: &Object) -> Result<(), Refusal> {
 
 fn not_archived(object: &Object) -> Result<(), Refusal> {
     if object.is_archived() {
-        return Err(Refusal::because(PortErrorKind::Archived, "InvalidObjectState"));
+        return Err(ErrorCode::InvalidObjectState.into());
     }
     Ok(())
 }
 
-/// S3 says no version id where versioning was never enabled.
-fn told(contents: &Contents, id: VersionId) -> Option<VersionId> {
-    (contents.versioning != Versioning::Never).then_some(id)
-}
-
 fn head(contents: &Contents, stored: &StoredVersion, object: &Object) -> ObjectHead {
     ObjectHead {
-        version: told(contents, stored.id.clone()),
+        version: contents.told_id(&stored.id),
         size: object.content.len(),
         etag: object.etag.clone(),
         last_modified: stored.last_modified,
