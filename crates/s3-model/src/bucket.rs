@@ -1,6 +1,7 @@
 //! A bucket as those reach it who aren't Stayput.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use s3_documents::bucket::Versioning;
 use s3_documents::lifecycle::LifecycleConfiguration;
@@ -8,10 +9,12 @@ use stayput_core::location::ObjectLocation;
 use stayput_core::timestamp::Timestamp;
 use stayput_core::version::{KeyHistory, VersionId};
 
+use crate::error::ErrorCode;
 use crate::event::EventKind;
-use crate::object::{Object, StoredVersion};
+use crate::object::{Object, RetentionMode, StoredVersion};
 use crate::subscription::{Destination, Queue, Subscription};
-use crate::world::{BucketState, Hand, S3_ITSELF, World};
+use crate::thaw::Tier;
+use crate::world::{BucketState, DAY, Hand, S3_ITSELF, World};
 
 /// A bucket of the model, as people, Flink and lifecycle rules reach it. What is done here is not recorded and meets no fault.
 ///
@@ -68,6 +71,26 @@ impl ModelBucket {
     /// PutBucketVersioning. What is there stays as it is.
     pub fn set_versioning(&self, versioning: Versioning) {
         self.state.contents().versioning = versioning;
+    }
+
+    /// The bucket has object lock from now on, as if it had been made with it; `retention` is that of what is written without one. It keeps
+    /// versions.
+    pub fn enable_object_lock(&self, retention: Option<(RetentionMode, Duration)>) {
+        let mut contents = self.state.contents();
+        contents.versioning = Versioning::Enabled;
+        contents.object_lock = Some(retention);
+    }
+
+    /// RestoreObject of a version: its bytes can be read when the clock has passed the time that it takes, for so many days. Whether they
+    /// could be read already.
+    ///
+    /// # Errors
+    /// S3's own: no such version; a marker; a class that needs no thawing, or that doesn't have this tier; a thaw that is under way.
+    pub fn thaw(&self, key: &str, id: &VersionId, days: u32, tier: Tier) -> Result<bool, ErrorCode> {
+        let span = DAY.saturating_mul(days);
+        self.state
+            .contents()
+            .thaw(self.hand(), (key, id).into(), span, tier)
     }
 
     /// PutBucketLifecycleConfiguration. Rules act when they are carried out: [`Self::run_rules`], [`Self::let_rules_run`].

@@ -26,7 +26,9 @@ pub struct Call {
 impl Call {
     /// Whether the operation changes a bucket.
     pub fn mutates(&self) -> bool {
-        matches!(self.operation, "CopyObject" | "PutObject")
+        !["Get", "Head", "List"]
+            .iter()
+            .any(|reading| self.operation.starts_with(reading))
     }
 
     /// The bucket, key or prefix for people: `s3://bucket/key`.

@@ -44,28 +44,38 @@ struct Client {
 }
 
 /// Why the server refuses, before it is known which call that was.
+#[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) kind: PortErrorKind,
+    pub(crate) code: ErrorCode,
     pub(crate) detail: Option<String>,
 }
 
 impl From<PortErrorKind> for Refusal {
     fn from(kind: PortErrorKind) -> Self {
-        Self { kind, detail: None }
+        Self {
+            kind,
+            code: ErrorCode::of_kind(kind),
+            detail: None,
+        }
     }
 }
 
 impl From<ErrorCode> for Refusal {
     fn from(code: ErrorCode) -> Self {
-        Self::because(code.kind(), code.as_str())
+        Self {
+            kind: code.kind(),
+            code,
+            detail: Some(code.as_str().to_owned()),
+        }
     }
 }
 
 impl Refusal {
     pub(crate) fn because(kind: PortErrorKind, detail: impl Into<String>) -> Self {
         Self {
-            kind,
             detail: Some(detail.into()),
+            ..Self::from(kind)
         }
     }
 }
@@ -235,7 +245,7 @@ impl Model {
         lock(&self.client).reads_in_vain.push((location, version));
     }
 
-    /// One call: hooks, crash, planned failure, the work itself, and the record of it. The work gives the answer and the number of requests.
+    /// One call through a port.
     pub(crate) fn call<T>(
         &self,
         operation: &'static str,
@@ -244,7 +254,7 @@ impl Model {
         version: Option<&VersionId>,
         work: impl FnOnce(&Self) -> (Result<T, Refusal>, u32),
     ) -> Result<T, PortError> {
-        let mut call = Call {
+        let call = Call {
             operation,
             bucket: bucket.to_owned(),
             key: key.to_owned(),
@@ -253,14 +263,28 @@ impl Model {
             error: None,
             crashed: false,
         };
+        let subject = call.subject();
+        self.attempt(call, work).map_err(|refusal| PortError {
+            kind: refusal.kind,
+            operation,
+            subject,
+            detail: refusal.detail,
+        })
+    }
+
+    /// One call: hooks, crash, planned failure, the work itself, and the record of it. The work gives the answer and the number of requests.
+    pub(crate) fn attempt<T>(
+        &self,
+        mut call: Call,
+        work: impl FnOnce(&Self) -> (Result<T, Refusal>, u32),
+    ) -> Result<T, Refusal> {
         let (hooks, hit) = {
             let mut client = lock(&self.client);
             if client.crashed {
                 return Err(Self::dead(&mut client, call));
             }
-            // Every fault counts the calls that fit it, also when another one has already taken this call.
-            let hits: Vec<Hit> = client.faults.iter_mut().filter_map(|f| f.meets(&call)).collect();
-            (client.hooks.clone(), hits.first().copied())
+            let hit = client.hit(&call);
+            (client.hooks.clone(), hit)
         };
         for hook in hooks {
             hook(self, &call);
@@ -277,6 +301,9 @@ impl Model {
             }
         };
         let mut client = lock(&self.client);
+        if client.crashed {
+            return Err(Self::dead(&mut client, call));
+        }
         let refusal = match answer {
             Ok(Ok(answer)) => {
                 client.calls.push(call);
@@ -284,28 +311,44 @@ impl Model {
             }
             Ok(Err(refusal)) => refusal,
             Err(Answer::Error(kind)) => Refusal::because(kind, "as planned"),
+            Err(Answer::Code(code)) => code.into(),
             Err(Answer::Crash) => {
                 client.crashed = true;
                 return Err(Self::dead(&mut client, call));
             }
         };
-        let error = PortError {
-            kind: refusal.kind,
-            operation,
-            subject: call.subject(),
-            detail: refusal.detail,
-        };
         call.error = Some(refusal.kind);
         client.calls.push(call);
-        Err(error)
+        Err(refusal)
     }
 
-    fn dead(client: &mut Client, mut call: Call) -> PortError {
-        let error = PortError::new(PortErrorKind::Transient, call.operation, call.subject())
-            .because("the caller has crashed; nobody hears this answer");
+    /// Whether a failure was planned for this key of a batch; the batch itself goes on.
+    pub(crate) fn hit_in_batch(&self, call: &Call) -> Option<Hit> {
+        lock(&self.client).hit(call)
+    }
+
+    pub(crate) fn crash(&self) {
+        lock(&self.client).crashed = true;
+    }
+
+    fn dead(client: &mut Client, mut call: Call) -> Refusal {
         call.crashed = true;
         call.error = Some(PortErrorKind::Transient);
         client.calls.push(call);
-        error
+        Refusal::because(
+            PortErrorKind::Transient,
+            "the caller has crashed; nobody hears this answer",
+        )
+    }
+}
+
+impl Client {
+    /// Every fault counts the calls that fit it, also when another one has already taken this call.
+    fn hit(&mut self, call: &Call) -> Option<Hit> {
+        let mut first = None;
+        for fault in &mut self.faults {
+            first = first.or(fault.meets(call));
+        }
+        first
     }
 }

@@ -64,12 +64,16 @@ codes! {
     NoSuchBucket = "NoSuchBucket", 404, NotFound;
     /// No such key, or a delete marker hides it.
     NoSuchKey = "NoSuchKey", 404, NotFound;
+    /// Object lock can't be without versions.
+    InvalidBucketState = "InvalidBucketState", 409, Conflict;
     /// The object has no retention or legal hold.
     NoSuchObjectLockConfiguration = "NoSuchObjectLockConfiguration", 404, NotFound;
     /// No such upload, or it was completed or aborted.
     NoSuchUpload = "NoSuchUpload", 404, NotFound;
     /// No such version.
     NoSuchVersion = "NoSuchVersion", 404, NotFound;
+    /// The server doesn't have this.
+    NotImplemented = "NotImplemented", 501, Unsupported;
     /// Not changed: `If-None-Match` of a GET or HEAD.
     NotModified = "NotModified", 304, Precondition;
     /// A condition of the request doesn't hold.
@@ -80,6 +84,24 @@ codes! {
     RestoreAlreadyInProgress = "RestoreAlreadyInProgress", 409, Conflict;
     /// Too many requests.
     SlowDown = "SlowDown", 503, Throttled;
+}
+
+impl ErrorCode {
+    /// The code that S3 gives in such a case.
+    pub(crate) fn of_kind(kind: PortErrorKind) -> Self {
+        match kind {
+            PortErrorKind::NotFound => Self::NoSuchKey,
+            PortErrorKind::Denied => Self::AccessDenied,
+            PortErrorKind::Throttled => Self::SlowDown,
+            PortErrorKind::Conflict => Self::ConditionalRequestConflict,
+            PortErrorKind::Precondition => Self::PreconditionFailed,
+            PortErrorKind::TooLarge { .. } => Self::InvalidRequest,
+            PortErrorKind::Archived => Self::InvalidObjectState,
+            PortErrorKind::Unreadable => Self::KmsDisabled,
+            PortErrorKind::Unsupported => Self::NotImplemented,
+            PortErrorKind::Transient => Self::InternalError,
+        }
+    }
 }
 
 impl fmt::Display for ErrorCode {

@@ -3,6 +3,10 @@
 use stayput_guard::port::PortErrorKind;
 
 use crate::call::Call;
+use crate::error::ErrorCode;
+
+/// What a key of a DeleteObjects is to the faults.
+pub(crate) const IN_BATCH: &str = "DeleteObjects:key";
 
 /// A planned failure of calls through the ports. Unless told otherwise it meets the first call, once, and the call has no effect.
 ///
@@ -27,6 +31,7 @@ pub struct Fault {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Answer {
     Error(PortErrorKind),
+    Code(ErrorCode),
     Crash,
 }
 
@@ -41,6 +46,12 @@ impl Fault {
     /// The call is answered with this error.
     pub fn answers(kind: PortErrorKind) -> Self {
         Self::new(Answer::Error(kind))
+    }
+
+    /// The call is answered with this error of S3's: `SlowDown`, `AccessDenied`, `InternalError`; `RequestTimeout` for an answer that doesn't
+    /// come in time, without its effect or ([`Self::after_the_effect`]) with it.
+    pub fn code(code: ErrorCode) -> Self {
+        Self::new(Answer::Code(code))
     }
 
     /// The caller dies at this call: it and every later call of this client fail, until [`Model::revive`](crate::Model::revive).
@@ -65,6 +76,12 @@ impl Fault {
     pub fn on(mut self, operation: &'static str) -> Self {
         self.operation = Some(operation);
         self
+    }
+
+    /// Only single keys of a DeleteObjects: the request goes well, but its answer has this error for the key.
+    #[must_use]
+    pub fn in_batches(self) -> Self {
+        self.on(IN_BATCH)
     }
 
     /// Only calls whose key or prefix contains this text.
@@ -105,7 +122,9 @@ impl Fault {
 
     /// Whether this call is one to fail; counts it if it fits.
     pub(crate) fn meets(&mut self, call: &Call) -> Option<Hit> {
-        let fits = self.operation.is_none_or(|o| o == call.operation)
+        let fits = self
+            .operation
+            .map_or(call.operation != IN_BATCH, |o| o == call.operation)
             && self.key_contains.as_deref().is_none_or(|k| call.key.contains(k));
         if !fits {
             return None;

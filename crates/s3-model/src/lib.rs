@@ -23,10 +23,12 @@ mod journal;
 mod listing;
 mod load;
 mod object;
+pub mod operations;
 mod ports;
 mod rules;
 mod rules_run;
 mod subscription;
+mod thaw;
 mod uploads;
 mod world;
 
@@ -41,4 +43,5 @@ pub use load::TruncatedListing;
 pub use object::{Content, Object, Retention, RetentionMode, StoredVersion};
 pub use rules_run::{RuleAction, RuleDeed};
 pub use subscription::{Delivered, Delivery, Destination, Form, Subscription};
+pub use thaw::{Thaw, Tier};
 pub use uploads::Upload;

@@ -16,7 +16,7 @@ pub(crate) fn pages_of(items: usize) -> u32 {
 }
 
 /// The common prefix that a key is rolled up into: up to and with the first `/` after the prefix.
-fn roll_up<'k>(key: &'k str, prefix: &str) -> Option<&'k str> {
+pub(crate) fn roll_up<'k>(key: &'k str, prefix: &str) -> Option<&'k str> {
     let slash = key.get(prefix.len()..)?.find('/')?;
     key.get(..=prefix.len() + slash)
 }
@@ -24,7 +24,7 @@ fn roll_up<'k>(key: &'k str, prefix: &str) -> Option<&'k str> {
 impl Contents {
     /// Calls `see` with every key that begins with the prefix and comes after `after`. It says whether to go on, and may name a common prefix
     /// whose other keys are passed over.
-    fn walk<'s>(
+    pub(crate) fn walk<'s>(
         &'s self,
         prefix: &str,
         after: Option<&str>,
@@ -121,7 +121,7 @@ impl Contents {
 }
 
 /// What comes after a key.
-enum Step<'s> {
+pub(crate) enum Step<'s> {
     Next,
     Over(&'s str),
     Stop,

@@ -9,6 +9,8 @@ use stayput_core::timestamp::Timestamp;
 use stayput_core::version::{VersionEntry, VersionId, VersionKind};
 use stayput_guard::port::PortErrorKind;
 
+use crate::thaw::Thaw;
+
 /// The bytes of a version, or that there are none to be had.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Content {
@@ -119,6 +121,8 @@ pub struct Object {
     pub refusal: Option<PortErrorKind>,
     /// Whether an archived version was brought back, so that it can be read and copied.
     pub thawed: bool,
+    /// The RestoreObject that was accepted for it and whose end hasn't come.
+    pub thaw: Option<Thaw>,
     /// Until when no one may remove this version for good.
     pub retention: Option<Retention>,
     /// Whether a legal hold keeps this version from being removed.
@@ -147,14 +151,20 @@ impl Object {
     /// An object with these bytes in STANDARD, without metadata or tags.
     pub fn new(content: impl Into<Content>) -> Self {
         let content = content.into();
+        let etag = content.etag();
+        Self::with_etag(content, etag)
+    }
+
+    fn with_etag(content: Content, etag: String) -> Self {
         Self {
-            etag: content.etag(),
+            etag,
             content,
             storage_class: None,
             metadata: BTreeMap::new(),
             tags: BTreeMap::new(),
             refusal: None,
             thawed: false,
+            thaw: None,
             retention: None,
             legal_hold: false,
         }
@@ -179,6 +189,22 @@ impl Object {
     pub fn in_class(mut self, storage_class: impl Into<String>) -> Self {
         self.storage_class = Some(storage_class.into());
         self
+    }
+
+    /// As a copy of it is written: bytes, metadata and tags, in STANDARD. The ETag of a copy is that of one part, however many its source
+    /// had.
+    pub(crate) fn copied(&self) -> Self {
+        let etag = if self.etag.contains('-') {
+            self.content.etag()
+        } else {
+            self.etag.clone()
+        };
+        Self {
+            etag,
+            metadata: self.metadata.clone(),
+            tags: self.tags.clone(),
+            ..Self::with_etag(self.content.clone(), String::new())
+        }
     }
 
     /// Whether object lock keeps it from being removed at this time.

@@ -18,6 +18,7 @@ use crate::error::ErrorCode;
 use crate::event::EventKind;
 use crate::listing::pages_of;
 use crate::object::{Content, Object, StoredVersion};
+use crate::operations::{Which, found, is_readable};
 use crate::world::{BucketState, Contents, Hand};
 
 impl Clock for Model {
@@ -106,7 +107,7 @@ impl Model {
     fn head_of(&self, location: &ObjectLocation, version: Option<&VersionId>) -> Result<ObjectHead, Refusal> {
         let bucket = self.existing(location.bucket())?;
         let contents = bucket.contents();
-        let (stored, object) = found(&contents, location.key(), version)?;
+        let (stored, object) = found(&contents, which(location, version))?;
         refused_altogether(object)?;
         Ok(head(&contents, stored, object))
     }
@@ -119,11 +120,11 @@ impl Model {
     ) -> Result<ObjectBody, Refusal> {
         let bucket = self.existing(location.bucket())?;
         let contents = bucket.contents();
-        let (stored, object) = found(&contents, location.key(), version)?;
+        let (stored, object) = found(&contents, which(location, version))?;
         if let Some(kind) = object.refusal {
             return Err(kind.into());
         }
-        not_archived(object)?;
+        is_readable(object)?;
         let size = object.content.len();
         let bytes = match (&object.content, usize::try_from(size)) {
             _ if size > max_bytes => return Err(PortErrorKind::TooLarge { size }.into()),
@@ -149,20 +150,17 @@ impl Model {
         let key = permit.location().key();
         let bucket = self.existing(permit.location().bucket())?;
         let mut contents = bucket.contents();
-        let (_, source) = found(&contents, key, Some(&permit.source().version))?;
+        let (_, source) = found(
+            &contents,
+            which(permit.location(), Some(&permit.source().version)),
+        )?;
         refused_altogether(source)?;
-        not_archived(source)?;
+        is_readable(source)?;
         if honours && contents.current(key).is_some_and(|v| v.object.is_some()) {
             return Err(PortErrorKind::Precondition.into());
         }
-        let mut copy = Object {
-            storage_class: permit.storage_class().map(str::to_owned),
-            refusal: None,
-            thawed: false,
-            retention: None,
-            legal_hold: false,
-            ..source.clone()
-        };
+        let mut copy = source.copied();
+        copy.storage_class = permit.storage_class().map(str::to_owned);
         if !self.ignores_directives() {
             for (name, value) in permit.metadata() {
                 copy.metadata.insert(name.to_owned(), value);
@@ -173,32 +171,19 @@ impl Model {
             world: &self.world,
             principal: &principal,
         };
-        let last_modified = self.world.last_modified();
-        let id = contents.push(hand, key, Some(copy), last_modified, EventKind::Copied);
+        let written = contents.write(hand, key, copy, EventKind::Copied)?;
         Ok(Copied {
-            version: contents.told_id(&id),
+            version: written.version,
             condition_honoured: honours,
         })
     }
 }
 
-/// The data version that a request means: the visible one, or the one with this id. A marker is none.
-fn found<'c>(
-    contents: &'c Contents,
-    key: &str,
-    version: Option<&VersionId>,
-) -> Result<(&'c StoredVersion, &'c Object), Refusal> {
-    let (stored, nothing, of_marker) = match version {
-        Some(id) => (
-            contents.version(key, id),
-            ErrorCode::NoSuchVersion,
-            ErrorCode::MethodNotAllowed,
-        ),
-        None => (contents.current(key), ErrorCode::NoSuchKey, ErrorCode::NoSuchKey),
-    };
-    let stored = stored.ok_or(nothing)?;
-    let object = stored.object.as_ref().ok_or(of_marker)?;
-    Ok((stored, object))
+fn which<'w>(location: &'w ObjectLocation, version: Option<&'w VersionId>) -> Which<'w> {
+    Which {
+        key: location.key(),
+        version,
+    }
 }
 
 /// Who may not read an object, or lacks its key, gets neither its head nor a copy.
@@ -207,13 +192,6 @@ fn refused_altogether(object: &Object) -> Result<(), Refusal> {
         Some(kind @ (PortErrorKind::Denied | PortErrorKind::Unreadable)) => Err(kind.into()),
         _ => Ok(()),
     }
-}
-
-fn not_archived(object: &Object) -> Result<(), Refusal> {
-    if object.is_archived() {
-        return Err(ErrorCode::InvalidObjectState.into());
-    }
-    Ok(())
 }
 
 fn head(contents: &Contents, stored: &StoredVersion, object: &Object) -> ObjectHead {

@@ -54,7 +54,7 @@ impl ModelBucket {
     /// [`Model::advance`](crate::Model::advance)), at most a day. `None`: not any more.
     pub fn let_rules_run(&self, after_midnight: Option<Duration>) {
         self.state.contents().rules_run = after_midnight;
-        self.world.let_rules_run();
+        self.world.let_clock_act();
     }
 }
 

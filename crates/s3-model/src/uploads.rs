@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use md5::{Digest, Md5};
 use stayput_core::timestamp::Timestamp;
-use stayput_core::version::VersionId;
 
 use crate::bucket::ModelBucket;
 use crate::error::ErrorCode;
 use crate::event::EventKind;
 use crate::object::{Content, Object, quoted_hex};
+use crate::operations::Written;
 use crate::world::{Contents, Hand};
 
 /// All parts but the last have so many bytes at least: 5 MiB.
@@ -58,15 +58,12 @@ impl ModelBucket {
         self.state.contents().upload_part(id, number, content.into())
     }
 
-    /// CompleteMultipartUpload, with these parts by number and ETag. Gives the new version's id.
+    /// CompleteMultipartUpload, with these parts by number and ETag.
     ///
     /// # Errors
     /// No such upload; a part that isn't there or has another ETag; parts out of order; a part that isn't the last and is smaller than 5 MiB.
-    pub fn complete_upload(&self, id: &str, parts: &[(u32, String)]) -> Result<VersionId, ErrorCode> {
-        self.state
-            .contents()
-            .complete_upload(self.hand(), id, parts)
-            .map(|(version, _)| version)
+    pub fn complete_upload(&self, id: &str, parts: &[(u32, String)]) -> Result<Written, ErrorCode> {
+        self.state.contents().complete_upload(self.hand(), id, parts)
     }
 
     /// AbortMultipartUpload. Whether there was one of this id.
@@ -118,13 +115,19 @@ impl Contents {
         Ok(etag)
     }
 
-    /// Gives the version's id and ETag.
+    /// The upload of this id, if it is one of this key.
+    pub(crate) fn upload_of(&self, key: &str, id: &str) -> Result<&OpenUpload, ErrorCode> {
+        let upload = self.uploads.get(id).filter(|upload| upload.key == key);
+        upload.ok_or(ErrorCode::NoSuchUpload)
+    }
+
+    /// The object is as old as the upload: S3 dates it when it was begun.
     pub(crate) fn complete_upload(
         &mut self,
         hand: Hand<'_>,
         id: &str,
         parts: &[(u32, String)],
-    ) -> Result<(VersionId, String), ErrorCode> {
+    ) -> Result<Written, ErrorCode> {
         let upload = self.uploads.get(id).ok_or(ErrorCode::NoSuchUpload)?;
         if parts.is_empty() {
             return Err(ErrorCode::MalformedXml);
@@ -151,20 +154,13 @@ impl Contents {
         let etag = quoted_hex(&digests.finalize(), Some(parts.len()));
         let object = Object {
             content,
-            etag: etag.clone(),
+            etag,
             ..upload.as_object.clone()
         };
-        let key = upload.key.clone();
+        let (key, begun) = (upload.key.clone(), upload.begun);
+        let written = self.write_at(hand, &key, object, begun, EventKind::UploadCompleted)?;
         self.uploads.remove(id);
-        let last_modified = hand.world.last_modified();
-        let version = self.push(
-            hand,
-            &key,
-            Some(object),
-            last_modified,
-            EventKind::UploadCompleted,
-        );
-        Ok((version, etag))
+        Ok(written)
     }
 
     pub(crate) fn open_uploads(&self) -> Vec<Upload> {

@@ -11,8 +11,9 @@ use stayput_core::timestamp::Timestamp;
 use stayput_core::version::VersionId;
 
 use crate::event::{EventKind, Told};
-use crate::object::{Object, StoredVersion};
+use crate::object::{Object, RetentionMode, StoredVersion};
 use crate::subscription::Queue;
+use crate::thaw::ThawTimer;
 use crate::uploads::OpenUpload;
 
 pub(crate) const DAY: Duration = Duration::from_secs(86_400);
@@ -27,8 +28,8 @@ pub(crate) struct World {
     now: AtomicI64,
     ids: AtomicU64,
     events: AtomicU64,
-    /// Whether any bucket has its rules carried out by the clock.
-    rules_run: AtomicBool,
+    /// Whether anything happens by the clock in any bucket.
+    clock_acts: AtomicBool,
 }
 
 /// Who does something, in which world.
@@ -59,6 +60,10 @@ pub(crate) struct Contents {
     /// Of each key the versions and markers, the oldest first: the last one is the current one. No stack is empty.
     /// Keys are in the order of their UTF-8 bytes, as in S3's listings.
     pub(crate) keys: BTreeMap<String, Vec<StoredVersion>>,
+    /// Whether it has object lock, and the retention of what is written without one.
+    pub(crate) object_lock: Option<Option<(RetentionMode, Duration)>>,
+    /// When a thaw is done or ends.
+    pub(crate) timers: BTreeMap<Timestamp, Vec<ThawTimer>>,
     /// Unfinished uploads, by id.
     pub(crate) uploads: BTreeMap<String, OpenUpload>,
 }
@@ -75,7 +80,7 @@ impl World {
             now: AtomicI64::new(now.millis()),
             ids: AtomicU64::new(1),
             events: AtomicU64::new(1),
-            rules_run: AtomicBool::new(false),
+            clock_acts: AtomicBool::new(false),
         }
     }
 
@@ -94,16 +99,22 @@ impl World {
 
     /// What happens first after now and not after `end`.
     fn due_until(&self, end: Timestamp) -> Option<Due> {
-        if !self.rules_run.load(Ordering::SeqCst) {
+        if !self.clock_acts.load(Ordering::SeqCst) {
             return None;
         }
         let now = self.now();
         let buckets = lock(&self.buckets);
         let due = buckets.values().filter_map(|bucket| {
-            let after = bucket.contents().rules_run?;
-            let at = now.minus(after).midnight().plus(DAY).plus(after);
-            (at <= end).then(|| Due {
+            let contents = bucket.contents();
+            let run = contents
+                .rules_run
+                .map(|after| now.minus(after).midnight().plus(DAY).plus(after));
+            // A thaw that was asked for with the clock set forward is done when the clock next moves.
+            let timer = contents.timers.keys().next().map(|at| (*at).max(now));
+            let at = run.into_iter().chain(timer).min().filter(|at| *at <= end)?;
+            Some(Due {
                 at,
+                rules: run == Some(at),
                 bucket: Arc::clone(bucket),
             })
         });
@@ -111,11 +122,15 @@ impl World {
     }
 
     fn carry_out(&self, due: &Due) {
-        due.bucket.contents().run_rules(self, &mut |_| true);
+        let mut contents = due.bucket.contents();
+        contents.turn_timers(self);
+        if due.rules {
+            contents.run_rules(self, &mut |_| true);
+        }
     }
 
-    pub(crate) fn let_rules_run(&self) {
-        self.rules_run.store(true, Ordering::SeqCst);
+    pub(crate) fn let_clock_act(&self) {
+        self.clock_acts.store(true, Ordering::SeqCst);
     }
 
     pub(crate) fn next_event(&self) -> u64 {
@@ -157,6 +172,7 @@ impl World {
 /// Something that happens by the clock.
 struct Due {
     at: Timestamp,
+    rules: bool,
     bucket: Arc<BucketState>,
 }
 
