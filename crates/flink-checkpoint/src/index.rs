@@ -5,10 +5,10 @@ use crate::complete::{Complete, Partial};
 use crate::cursor::Trace;
 use crate::error::{Damaged, ErrorKind, ParseError, Read};
 use crate::field::Field;
-use crate::grammar::{Around, Body, Layout, Place, Sink, StreamAt};
+use crate::grammar::{Around, Body, Both, Layout, Place, Sink, StreamAt};
 use crate::handle::{ChannelHead, KeyedHead, OperatorHead, OperatorStateHead, StreamHead, SubtaskHead};
 use crate::limits::Limits;
-use crate::read::{Whole, whole};
+use crate::read::{Visit, Visitor, Whole, whole};
 use crate::snapshot::Snapshot;
 use crate::span::Span;
 
@@ -42,6 +42,27 @@ impl Index {
     /// [`Damaged`]: the file could not be read to its end, or has 4 GiB or more
     /// ([`ErrorKind::TooLargeForIndex`]).
     pub fn build(bytes: &[u8], limits: &Limits) -> Result<Index, Damaged> {
+        Self::build_beside(bytes, limits, &mut ())
+    }
+
+    /// As [`Index::build`], and tells `visitor` in the same pass what [`visit`](crate::visit) tells. If the file can't be read to its end, what
+    /// it was told is a part only. A visitor that ends the reading is told no more; the index is whole all the same.
+    ///
+    /// # Errors
+    /// As [`Index::build`].
+    pub fn build_and_visit<'a>(
+        bytes: &'a [u8],
+        limits: &Limits,
+        visitor: &mut impl Visitor<'a>,
+    ) -> Result<Index, Damaged> {
+        Self::build_beside(bytes, limits, &mut Visit::new(visitor))
+    }
+
+    fn build_beside<'a>(
+        bytes: &'a [u8],
+        limits: &Limits,
+        beside: &mut impl Sink<'a>,
+    ) -> Result<Index, Damaged> {
         if u32::try_from(bytes.len()).is_err() {
             let kind = ErrorKind::TooLargeForIndex {
                 bytes: bytes.len() as u64,
@@ -62,8 +83,8 @@ impl Index {
             complete,
             layout,
             body,
-        } = whole(bytes, limits, (), &mut builder)?;
-        // The builder never stops a reading, so that there is a body.
+        } = whole(bytes, limits, (), &mut Both::new(&mut builder, beside))?;
+        // Neither stops the pass, so that there is a body.
         let body = body.unwrap_or_default();
         Ok(Index {
             slots: builder.slots,

@@ -94,13 +94,7 @@ pub fn visit<'a>(
     limits: &Limits,
     visitor: &mut impl Visitor<'a>,
 ) -> Result<Complete, Damaged> {
-    let mut sink = Visit {
-        visitor,
-        operators: 0,
-        subtask: None,
-        operator_state: None,
-    };
-    Ok(whole(bytes, limits, (), &mut sink)?.complete)
+    Ok(whole(bytes, limits, (), &mut Visit::new(visitor))?.complete)
 }
 
 /// A file that was read, and how.
@@ -271,12 +265,8 @@ pub(crate) fn partial_references(
     limits: &Limits,
     f: &mut impl FnMut(&Reference<'_>) -> ControlFlow<()>,
 ) {
-    let mut sink = Visit {
-        visitor: &mut OnlyReferences(f),
-        operators: 0,
-        subtask: None,
-        operator_state: None,
-    };
+    let mut only_references = OnlyReferences(f);
+    let mut sink = Visit::new(&mut only_references);
     let walk = Walk::with_layout(Cursor::new(bytes, HEADER, ()), &mut sink, layout, limits);
     // How it ends is known already.
     pass(walk, layout.version, limits);
@@ -291,7 +281,7 @@ impl<'a, F: FnMut(&Reference<'_>) -> ControlFlow<()>> Visitor<'a> for OnlyRefere
 }
 
 /// Turns records into what a [`Visitor`] wants to know.
-struct Visit<'v, 'a, V> {
+pub(crate) struct Visit<'v, 'a, V> {
     visitor: &'v mut V,
     operators: u32,
     subtask: Option<u32>,
@@ -299,7 +289,16 @@ struct Visit<'v, 'a, V> {
     operator_state: Option<OperatorStateHead<'a>>,
 }
 
-impl<'a, V: Visitor<'a>> Visit<'_, 'a, V> {
+impl<'v, 'a, V: Visitor<'a>> Visit<'v, 'a, V> {
+    pub(crate) fn new(visitor: &'v mut V) -> Self {
+        Visit {
+            visitor,
+            operators: 0,
+            subtask: None,
+            operator_state: None,
+        }
+    }
+
     fn no(&self) -> OperatorNo {
         OperatorNo(self.operators.saturating_sub(1))
     }

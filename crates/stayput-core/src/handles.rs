@@ -3,14 +3,15 @@
 //! The summary and the inspector count by these rows, so that they can't disagree.
 
 use std::fmt;
-use std::hash::{BuildHasher, Hasher as _, RandomState};
+use std::hash::{BuildHasher, Hasher as _};
 use std::ops::{ControlFlow, Range};
 
 use flink_checkpoint::{
-    Extent, InlinedAt, JavaStr, KeyGroups, Limits, Part, Reference, Role, StateKind, Target, Visitor,
+    Damaged, Extent, Index, InlinedAt, JavaStr, KeyGroups, Limits, Part, Reference, Role, StateKind, Target,
+    Visitor,
 };
-use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
+use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::report::summary::home::Home;
 
@@ -76,7 +77,7 @@ impl Row {
         let directory = match reference.target {
             Target::Exclusive(_) => 0,
             Target::Directory(_) => path.len(),
-            Target::Absolute(_) => path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1),
+            Target::Absolute(_) => memchr::memrchr(b'/', path).map_or(0, |at| at + 1),
         };
         // A string of Java's writeUTF has at most 65,535 bytes.
         let short = |n: usize| u16::try_from(n).unwrap_or(u16::MAX);
@@ -275,20 +276,14 @@ pub struct Counted {
 }
 
 impl Handles {
-    /// Reads a file that has an index: it can be read to its end. `expected`: how many references it has.
-    pub(crate) fn read(bytes: &[u8], expected: u64, home: Option<&Home>) -> Self {
+    /// Reads a file to its end, together with the index of its records.
+    ///
+    /// # Errors
+    /// The file can't be read to its end.
+    pub(crate) fn read(bytes: &[u8], home: Option<&Home>) -> Result<(Index, Self), Damaged> {
         let mut numbering = Numbering::new(bytes, home);
-        // Each has some bytes of its own, so that no count can ask for more than the file is worth.
-        let most = bytes.len() / 4;
-        let expected = usize::try_from(expected).map_or(most, |n| n.min(most));
-        numbering.rows.reserve_exact(expected);
-        // Nearly every handle names an object of its own, and a table that grows hashes every name again.
-        numbering.objects.reserve(expected, |_| 0);
-        numbering.handles.reserve_exact(expected);
-        numbering.counted.reserve_exact(expected);
-        // How the reading ends was told when the index was built.
-        let _ = flink_checkpoint::visit(bytes, &Limits::default(), &mut numbering);
-        numbering.finish()
+        let index = Index::build_and_visit(bytes, &Limits::default(), &mut numbering)?;
+        Ok((index, numbering.finish()))
     }
 
     /// Their number.
@@ -321,8 +316,13 @@ impl Handles {
         self.handles.len()
     }
 
-    /// Looks at the directories from a place that is known only now. Objects keep their numbers: one that is named both by a relative and by an
-    /// absolute path, which Flink doesn't do, stays two.
+    /// Whether [`Handles::seen_from`] gives what reading with that place would: not if files there are named both by relative and by absolute
+    /// paths, which Flink doesn't do. The same object then has two numbers.
+    pub(crate) fn can_be_seen_from(&self, home: &Home) -> bool {
+        self.names.relative == 0 || !self.places.named_absolutely(home)
+    }
+
+    /// Looks at the directories from a place that is known only now. Objects keep their numbers.
     pub(crate) fn seen_from(&mut self, home: &Home) {
         self.places.seen_from(home);
     }
@@ -372,7 +372,7 @@ pub(crate) struct Numbering<'h, 'a> {
     home: Option<&'h Home>,
     rows: Vec<Row>,
     places: Places,
-    hasher: RandomState,
+    hasher: DefaultHashBuilder,
     /// Numbers of the first row of each object.
     objects: HashTable<u32>,
     /// By object number.
@@ -392,7 +392,7 @@ impl<'h, 'a> Numbering<'h, 'a> {
             home,
             rows: Vec::new(),
             places: Places::default(),
-            hasher: RandomState::new(),
+            hasher: DefaultHashBuilder::default(),
             objects: HashTable::new(),
             handles: Vec::new(),
             counted: Vec::new(),
@@ -457,7 +457,7 @@ impl<'h, 'a> Numbering<'h, 'a> {
             }
         };
         // Only what is text can be the name of an object.
-        if place != NONE && JavaStr::from_bytes(row.name(self.bytes)).as_str().is_none() {
+        if place != NONE && !JavaStr::from_bytes(row.name(self.bytes)).is_text() {
             return NONE;
         }
         place

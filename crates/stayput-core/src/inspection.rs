@@ -3,10 +3,10 @@
 //! The web page is a thin layer over this, and whoever embeds the core. Small answers are documents ([`serde::Serialize`]); rows are many, so they
 //! are asked for in windows and never all at once. [`Document::summary`] is the same document as the command prints.
 
-use flink_checkpoint::{Index, Limits};
+use flink_checkpoint::Index;
 
 use crate::handles::Handles;
-use crate::location::Location;
+use crate::location::{Location, LocationError};
 use crate::report::summary::home::Home;
 use crate::report::summary::{self, Summary};
 use crate::whereabouts;
@@ -63,18 +63,17 @@ pub fn open(bytes: Vec<u8>, at: Option<&str>) -> Opened {
     let Ok(said) = at.map(Location::parse_flink_path).transpose() else {
         return Opened::Not(summary::json(&bytes, at));
     };
-    let Ok(index) = Index::build(&bytes, &Limits::default()) else {
+    let mut home = said.as_ref().map(Home::of);
+    let Ok((index, mut handles)) = Handles::read(&bytes, home.as_ref()) else {
         return Opened::Not(wrong_file::json(&bytes, said.as_ref()));
     };
-    let mut home = said.as_ref().map(Home::of);
-    let mut handles = Handles::read(&bytes, index.complete().counts.references(), home.as_ref());
     let summary = match index.view(&bytes) {
         Ok(snapshot) => summary::whole(snapshot, &handles, home.as_ref()),
         Err(_) => return Opened::Not(summary::json(&bytes, at)),
     };
     if home.is_none() {
-        let told = whereabouts::told_by_paths(&bytes, |_| true);
-        home = told.ok().flatten().as_ref().map(Home::of);
+        let told = whereabouts::told_by_handles(&handles, index.complete().checkpoint_id);
+        home = told.as_ref().map(Home::of);
         if let Some(home) = &home {
             handles.seen_from(home);
         }
@@ -91,6 +90,26 @@ pub fn open(bytes: Vec<u8>, at: Option<&str>) -> Opened {
 }
 
 impl Document {
+    /// The same snapshot seen from where somebody says that it lies, as if it had been opened with that. What a check found is forgotten.
+    ///
+    /// # Errors
+    /// `at` is no Flink path: nothing is changed.
+    pub fn lies_at(&mut self, at: &str) -> Result<(), LocationError> {
+        let home = Home::of(&Location::parse_flink_path(at)?);
+        if self.handles.can_be_seen_from(&home) {
+            self.handles.seen_from(&home);
+        } else if let Ok((index, handles)) = Handles::read(&self.bytes, Some(&home)) {
+            (self.index, self.handles) = (index, handles);
+        }
+        if let Ok(snapshot) = self.index.view(&self.bytes) {
+            self.summary = summary::whole(snapshot, &self.handles, Some(&home));
+        }
+        self.home = Some(home);
+        self.place_was_said = true;
+        self.statuses = Vec::new();
+        Ok(())
+    }
+
     /// The bytes of the file.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes

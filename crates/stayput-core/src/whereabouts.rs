@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use flink_checkpoint::{Damaged, Limits, Target};
 
+use crate::handles::{Handles, Names};
 use crate::layout::Place;
 use crate::location::Location;
 use crate::report::summary::home;
@@ -46,6 +47,25 @@ pub fn told_by_paths(bytes: &[u8], fits: impl Fn(&Location) -> bool) -> Result<O
         }
     }
     Ok(places.of(complete.checkpoint_id))
+}
+
+/// As [`told_by_paths`], of a snapshot that was read.
+pub(crate) fn told_by_handles(handles: &Handles, checkpoint_id: u64) -> Option<Location> {
+    let mut files = vec![0u64; handles.places().len()];
+    for row in handles.all().iter().filter(|row| row.names() == Names::Absolute) {
+        if let Some(files) = files.get_mut(row.place as usize) {
+            *files += 1;
+        }
+    }
+    let mut places = Places::default();
+    for (lies, files) in handles.places().iter().zip(files) {
+        if files > 0
+            && let Ok(directory) = Location::parse_flink_path(&lies.directory)
+        {
+            places.count(&directory, files);
+        }
+    }
+    places.of(checkpoint_id)
 }
 
 /// Directories by file system and prefix, with the number of files that are named there.

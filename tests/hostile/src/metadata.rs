@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use flink_checkpoint::{Complete, Damaged, Index, Limits, Reference, facts, fields, references};
+use flink_checkpoint::{Complete, Damaged, Index, Limits, Reference, Visitor, facts, fields, references};
 
 use crate::memory::bounded;
 use crate::tree::touch;
@@ -30,6 +30,10 @@ pub fn check(bytes: &[u8]) -> bool {
     check_cut(bytes, &told, whole.is_ok(), cut);
     let limits = Limits::default();
     let index = bounded("index", most(bytes), || Index::build(bytes, &limits));
+    let beside = bounded("index beside a visitor", most(bytes), || {
+        indexed_beside(bytes, usize::MAX)
+    });
+    let (heard, heard_enough) = (1, bounded("index", most(bytes), || indexed_beside(bytes, 1)));
     let facts = bounded("facts", most(bytes), || {
         facts(bytes, &limits, &mut |_| {}).map(|facts| facts.complete)
     });
@@ -46,6 +50,13 @@ pub fn check(bytes: &[u8]) -> bool {
             let index = index.expect("references were read");
             assert_eq!(complete.counts.references(), told.len() as u64);
             assert_eq!(complete, index.complete());
+            assert_eq!(
+                beside,
+                (Some(complete.clone()), told.len()),
+                "one pass tells both"
+            );
+            let heard = heard.min(told.len());
+            assert_eq!(heard_enough, (Some(complete.clone()), heard), "the index goes on");
             assert_eq!(complete, &facts.expect("references were read"));
             assert_eq!(complete, &fields.expect("references were read"));
             assert_eq!(at, bytes.len(), "every byte is part of a field");
@@ -56,6 +67,10 @@ pub fn check(bytes: &[u8]) -> bool {
             assert_eq!(of_tree, told, "the tree names what the visitor was told");
         }
         Err(damaged) => {
+            assert!(
+                beside.0.is_none() && heard_enough.0.is_none(),
+                "an index of damaged bytes"
+            );
             check_error(damaged, bytes.len());
             for other in [index.map(drop), facts.map(drop), fields.map(drop)] {
                 assert_eq!(other.expect_err("references weren't read").error, damaged.error);
@@ -144,4 +159,25 @@ fn check_cut(bytes: &[u8], told_of_whole: &[Named], whole: bool, cut: usize) {
             }
         }
     }
+}
+
+/// What the index says that was built while a visitor was told of the file, and how many references it was told before it had heard enough.
+fn indexed_beside(bytes: &[u8], enough: usize) -> (Option<Complete>, usize) {
+    struct Counter {
+        told: usize,
+        enough: usize,
+    }
+    impl<'a> Visitor<'a> for Counter {
+        fn reference(&mut self, _: &Reference<'a>) -> ControlFlow<()> {
+            self.told += 1;
+            if self.told == self.enough {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        }
+    }
+    let mut counter = Counter { told: 0, enough };
+    let index = Index::build_and_visit(bytes, &Limits::default(), &mut counter);
+    (index.ok().map(|index| index.complete().clone()), counter.told)
 }

@@ -7,7 +7,7 @@
 pub(crate) mod records;
 mod walk;
 
-use crate::error::Read;
+use crate::error::{Halt, Read};
 use crate::handle::{
     ChannelHead, KeyGroups, KeyedHead, OperatorHead, OperatorStateHead, StreamHead, SubtaskHead,
 };
@@ -184,3 +184,85 @@ pub(crate) trait Sink<'a> {
 
 /// Reads without telling anybody: decides layouts.
 impl Sink<'_> for () {}
+
+/// Two that are told of the same records in one pass, the first before the second. If the second has heard enough, it is told no more and the
+/// pass goes on.
+pub(crate) struct Both<'s, A, B> {
+    first: &'s mut A,
+    /// `None`: it has heard enough.
+    second: Option<&'s mut B>,
+}
+
+impl<'s, A, B> Both<'s, A, B> {
+    pub(crate) fn new(first: &'s mut A, second: &'s mut B) -> Self {
+        let second = Some(second);
+        Both { first, second }
+    }
+
+    fn heard(&mut self, told: Option<Read<()>>) -> Read<()> {
+        match told {
+            Some(Err(Halt::Stopped)) => self.second = None,
+            Some(Err(fault)) => return Err(fault),
+            Some(Ok(())) | None => {}
+        }
+        Ok(())
+    }
+}
+
+impl<'a, A: Sink<'a>, B: Sink<'a>> Sink<'a> for Both<'_, A, B> {
+    fn operator(&mut self, at: usize, head: &OperatorHead<'a>) {
+        self.first.operator(at, head);
+        if let Some(second) = &mut self.second {
+            second.operator(at, head);
+        }
+    }
+
+    fn subtask(&mut self, at: usize, head: &SubtaskHead) {
+        self.first.subtask(at, head);
+        if let Some(second) = &mut self.second {
+            second.subtask(at, head);
+        }
+    }
+
+    fn operator_state(
+        &mut self,
+        at: usize,
+        place: Place,
+        around: &Around,
+        head: &OperatorStateHead<'a>,
+    ) -> Read<()> {
+        self.first.operator_state(at, place, around, head)?;
+        let second = self.second.as_mut();
+        let told = second.map(|second| second.operator_state(at, place, around, head));
+        self.heard(told)
+    }
+
+    fn keyed(&mut self, at: usize, place: Place, around: &Around, head: &KeyedHead<'a>) {
+        self.first.keyed(at, place, around, head);
+        if let Some(second) = &mut self.second {
+            second.keyed(at, place, around, head);
+        }
+    }
+
+    fn channel(&mut self, at: usize, place: Place, head: &ChannelHead<'a>) {
+        self.first.channel(at, place, head);
+        if let Some(second) = &mut self.second {
+            second.channel(at, place, head);
+        }
+    }
+
+    #[inline]
+    fn stream(&mut self, at: StreamAt, place: Place, around: &Around, head: &StreamHead<'a>) -> Read<()> {
+        self.first.stream(at, place, around, head)?;
+        let second = self.second.as_mut();
+        let told = second.map(|second| second.stream(at, place, around, head));
+        self.heard(told)
+    }
+
+    fn end(&mut self, tail: usize) {
+        self.first.end(tail);
+        if let Some(second) = &mut self.second {
+            second.end(tail);
+        }
+    }
+}

@@ -33,6 +33,11 @@ impl<'a> JavaStr<'a> {
         self.0.is_empty()
     }
 
+    /// Whether there is a text: whether [`JavaStr::as_str`] gives one.
+    pub fn is_text(self) -> bool {
+        self.0.is_ascii() || self.as_str().is_some()
+    }
+
     /// The text; borrowed unless the encoding differs from UTF-8. `None` if the bytes aren't modified UTF-8
     /// or hold a lone surrogate: then no UTF-8 text (and no S3 key) is the same string.
     pub fn as_str(self) -> Option<Cow<'a, str>> {

@@ -47,6 +47,14 @@ impl Places {
         }
     }
 
+    /// Whether an absolute path names the directory of the snapshot itself.
+    pub(crate) fn named_absolutely(&self, home: &Home) -> bool {
+        let own = home.location.to_string();
+        self.places
+            .iter()
+            .any(|place| !place.relative && place.directory == own)
+    }
+
     /// The number of a directory; `None` if it can't be any location.
     pub(crate) fn number(&mut self, relative: bool, directory: &[u8], home: Option<&Home>) -> Option<usize> {
         if let Some(number) = self.numbers[usize::from(relative)].get(directory) {

@@ -221,8 +221,10 @@ impl Document {
                     known.insert(delegate.span.start);
                     groups.by_offsets(range.start, offsets, size);
                 }
-                left.extend(handle.materialized());
-                left.extend(handle.non_materialized());
+                if matches!(handle.head, KeyedHead::Changelog { .. }) {
+                    left.extend(handle.materialized());
+                    left.extend(handle.non_materialized());
+                }
             }
         }
         let rows = self.handles.all().iter();

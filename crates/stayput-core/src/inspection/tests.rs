@@ -492,20 +492,5 @@ fn details_and_fields_tell_each_handles_own_bytes() {
     assert!(local >= 50 && rows >= 200, "{local} local names of {rows} rows");
 }
 
-#[test]
-fn where_a_snapshot_lies_is_told_by_its_own_paths() {
-    let (mut told, mut right) = (0, 0);
-    for case in cases() {
-        let document = opened(&case.bytes, None);
-        let Some(at) = document.at() else { continue };
-        told += 1;
-        let said = Location::parse_flink_path(&case.pointer).unwrap();
-        right += usize::from(at.to_string() == said.to_string());
-    }
-    assert!(
-        told >= 20 && right * 10 >= told * 7,
-        "{right} right of {told} told"
-    );
-}
-
 mod checks;
+mod whereabouts;

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use flink_checkpoint::{CheckpointProperties, Index, Limits, Snapshot, SnapshotType};
+use flink_checkpoint::{CheckpointProperties, Snapshot, SnapshotType};
 use serde::Serialize;
 
 use crate::handles::Handles;
@@ -199,14 +199,10 @@ pub fn json(bytes: &[u8], at: Option<&str>) -> String {
 /// As [`read`], with the place already read.
 pub fn read_at(bytes: &[u8], at: Option<&Location>) -> Reading {
     let home = at.map(Home::of);
-    let limits = Limits::default();
-    match Index::build(bytes, &limits) {
+    match Handles::read(bytes, home.as_ref()) {
         // The index was built from these bytes.
-        Ok(index) => match index.view(bytes) {
-            Ok(snapshot) => {
-                let handles = Handles::read(bytes, index.complete().counts.references(), home.as_ref());
-                Reading::Whole(Box::new(whole(snapshot, &handles, home.as_ref())))
-            }
+        Ok((index, handles)) => match index.view(bytes) {
+            Ok(snapshot) => Reading::Whole(Box::new(whole(snapshot, &handles, home.as_ref()))),
             Err(e) => Reading::Refused {
                 form: FORM,
                 message: e.to_string(),

@@ -232,7 +232,10 @@ fn notice(subtask: Subtask<'_>, seen: &mut Seen) {
                 seen.changelog_in_memory = true;
             }
         }
-        left.extend(handle.materialized());
-        left.extend(handle.non_materialized());
+        // No other handle has keyed state in it, and looking for some would go through all its files.
+        if matches!(handle.head, KeyedHead::Changelog { .. }) {
+            left.extend(handle.materialized());
+            left.extend(handle.non_materialized());
+        }
     }
 }
