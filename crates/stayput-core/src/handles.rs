@@ -373,8 +373,9 @@ pub(crate) struct Numbering<'h, 'a> {
     rows: Vec<Row>,
     places: Places,
     hasher: DefaultHashBuilder,
-    /// Numbers of the first row of each object.
-    objects: HashTable<u32>,
+    /// Of each object its hash and the number of its first row. With the hash beside it, a table that grows needn't look at rows and names again,
+    /// which lie all over the memory.
+    objects: HashTable<(u32, u32)>,
     /// By object number.
     handles: Vec<u32>,
     /// By object number: the operator, from 1, and the kinds of its state that have counted the object.
@@ -480,25 +481,28 @@ impl<'h, 'a> Numbering<'h, 'a> {
             };
             (row.place, kind, name)
         };
-        let hash = |(place, kind, name): (u32, u8, &[u8])| {
-            let mut hasher = self.hasher.build_hasher();
-            hasher.write(name);
-            hasher.write_u64(u64::from(place) << 8 | u64::from(kind));
-            hasher.finish()
-        };
         let wanted = key(row);
+        let (place, kind, name) = wanted;
+        let mut hasher = self.hasher.build_hasher();
+        hasher.write(name);
+        hasher.write_u64(u64::from(place) << 8 | u64::from(kind));
+        // The upper half: a hash of 32 bits, whose own upper bits the table looks at too.
+        let hash = (hasher.finish() >> 32) as u32;
+        let spread = |hash: u32| u64::from(hash) << 32 | u64::from(hash);
         let next = narrow(rows.len());
-        let known = |first: &u32| rows.get(*first as usize).is_some_and(|row| key(row) == wanted);
-        let rehash = |first: &u32| rows.get(*first as usize).map_or(0, |row| hash(key(row)));
-        match self.objects.entry(hash(wanted), known, rehash) {
-            Entry::Occupied(first) => {
-                row.object = rows.get(*first.get() as usize).map_or(NONE, |row| row.object);
+        let known = |(other, first): &(u32, u32)| {
+            *other == hash && rows.get(*first as usize).is_some_and(|row| key(row) == wanted)
+        };
+        match self.objects.entry(spread(hash), known, |(hash, _)| spread(*hash)) {
+            Entry::Occupied(known) => {
+                let (_, first) = *known.get();
+                row.object = rows.get(first as usize).map_or(NONE, |row| row.object);
                 if let Some(handles) = self.handles.get_mut(row.object as usize) {
                     *handles += 1;
                 }
             }
             Entry::Vacant(free) => {
-                free.insert(next);
+                free.insert((hash, next));
                 row.object = narrow(self.handles.len());
                 self.handles.push(1);
                 self.counted.push((0, 0));
