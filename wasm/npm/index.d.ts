@@ -196,6 +196,8 @@ export interface Check {
 export interface Document {
   readonly rows: number;
   summary(): Summary & { reading: 'whole' };
+  /** Says where it lies, as if it had been opened with that. Make views and checks again. Throws `CoreError` if it is no path. */
+  liesAt(at: string): void;
   glance(): Glance;
   operators(): OperatorView[];
   keyGroups(operator: number): { bytes: number[]; exact: number; spread: number; [more: string]: unknown } | undefined;

@@ -95,6 +95,9 @@ class Document {
   summary() {
     return JSON.parse(this.#document.summary());
   }
+  liesAt(at) {
+    asked(() => this.#document.liesAt(at));
+  }
   glance() {
     return JSON.parse(this.#document.glance());
   }

@@ -25,6 +25,17 @@ impl Document {
         self.inner.borrow().summary_json()
     }
 
+    /// The same snapshot seen from where somebody says that it lies, a Flink path: as if it had been opened with that. What a check found is
+    /// forgotten, and views must be made again.
+    ///
+    /// # Errors
+    /// It is no path: a JSON text with `code` `place` and `message` is thrown, and nothing is changed.
+    #[wasm_bindgen(js_name = liesAt)]
+    pub fn lies_at(&self, at: &str) -> Result<(), String> {
+        let moved = self.inner.borrow_mut().lies_at(at);
+        moved.map_err(|e| error("place", &e.to_string()))
+    }
+
     /// What somebody wants to know first, as JSON text.
     pub fn glance(&self) -> String {
         json(&self.inner.borrow().glance())

@@ -19,6 +19,11 @@ for (const name of readdirSync(corpus)) {
   const { reading, document } = open(readFileSync(file), { at });
   strictEqual(reading.reading, 'whole', name);
   deepStrictEqual(document.summary(), reading);
+  const afterwards = open(readFileSync(file)).document;
+  afterwards.liesAt(at);
+  deepStrictEqual(afterwards.summary(), reading);
+  throws(() => afterwards.liesAt('s3://'), { code: 'place' });
+  afterwards.free();
   strictEqual(reading.checkpoint_id, oracle.checkpoint_id);
   const glance = document.glance();
   strictEqual(glance.counts.operators, oracle.operators.length);

@@ -47,6 +47,8 @@ export type Format = 'csv' | 'json' | 'text';
 export interface Operations {
   init: { args: { module: WebAssembly.Module }; result: string };
   open: { args: { file: Blob; name: string; at?: string }; result: OpenedFile };
+  /** Says where a document lies, without reading it again; the answer is its summary. Views of it must be made again. */
+  liesAt: { args: { doc: number; at: string }; result: string };
   /** A method of a document that answers with JSON text. */
   ask: { args: { doc: number; method: string; args: (string | number)[] }; result: string };
   bytes: { args: { doc: number; from: number; to: number }; result: Uint8Array };

@@ -98,6 +98,12 @@ async function answer(question: Question): Promise<{ result: unknown; transfer?:
     }
     case 'open':
       return { result: await open(id, args) };
+    case 'liesAt': {
+      const { doc, at } = args as Operations['liesAt']['args'];
+      const document = got(documents, doc, 'document');
+      document.liesAt(at);
+      return { result: document.summary() };
+    }
     case 'ask': {
       const { doc, method, args: given } = args as Operations['ask']['args'];
       if (!(ASKABLE as readonly string[]).includes(method)) throw new Refusal('core', `${method} can't be asked`);

@@ -109,16 +109,17 @@ export class Opening {
         await this.notWhole(path, reading, file, at);
         return undefined;
       }
-      const summary: Summary = reading;
+      let summary: Summary = reading;
+      let place = at;
       if (at === undefined) {
         const likely = likelyPlace(summary, path);
         if (likely?.sure === true) {
-          await core.ask('close', { doc: opened.doc });
-          return await this.openOne(file, path, likely.at);
+          place = likely.at;
+          summary = JSON.parse(await core.ask('liesAt', { doc: opened.doc, at: place })) as Summary;
         }
       }
       performance.mark('stayput:opened', { detail: { readMs: opened.readMs, parseMs: opened.parseMs, memory: opened.memory } });
-      return { key: this.nextKey++, doc: opened.doc, name: path, file, at, summary, readMs: opened.readMs, parseMs: opened.parseMs };
+      return { key: this.nextKey++, doc: opened.doc, name: path, file, at: place, summary, readMs: opened.readMs, parseMs: opened.parseMs };
     } catch (error) {
       if (error instanceof CoreError && error.code === 'cancelled') {
         this.app.toast('Cancelled');
