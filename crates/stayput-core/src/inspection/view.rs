@@ -301,7 +301,8 @@ impl Document {
         rows.clear();
         for alike in keys.chunk_by(|a, b| a >> 32 == b >> 32) {
             let began = rows.len();
-            rows.extend(alike.iter().map(|key| (key & u128::from(u32::MAX)) as u32));
+            let numbers = alike.iter().map(|key| u32::try_from(key & u128::from(u32::MAX)));
+            rows.extend(numbers.flatten());
             if let [_, _, ..] = alike {
                 rows[began..].sort_by(|&a, &b| {
                     let name = |number: u32| self.order_name(&all[number as usize]);
