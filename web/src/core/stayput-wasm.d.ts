@@ -12,6 +12,8 @@ declare module 'stayput-wasm/stayput_wasm.js' {
     free(): void;
   }
   export class Document {
+    summary(): string;
+    liesAt(at: string): void;
     view(query: string): View;
     bytes(from: number, to: number): Uint8Array<ArrayBuffer>;
     check(listing: Listing): string;
