@@ -14,7 +14,7 @@ use stayput_core::root::{Protect, Roots};
 use stayput_core::timestamp::Timestamp;
 use stayput_core::verdict::Outcome;
 use stayput_core::version::VersionId;
-use stayput_guard::batch::{Done, Message};
+use stayput_guard::batch::{BatchReport, Done, Message};
 use stayput_guard::guard::Guard;
 use stayput_guard::port::{
     Clock, Listing, ObjectBody, ObjectHead, PortError, Reading, VersionListing, VersionsOf,
@@ -167,6 +167,17 @@ impl Expiring {
         told.collect()
     }
 
+    /// The rules strike once more and the guard is told: what it says and does about each of these, all of which have this class.
+    async fn strike(&mut self, keys: &BTreeSet<String>, class: Class) -> (Vec<Message>, BatchReport) {
+        let messages = self.wait_until_taken(keys).await;
+        let report = self.guard.handle(&messages).await;
+        for key in keys {
+            let acted = verdict_on(&report, &self.at(key));
+            assert_eq!(acted.verdict.class, Some(class), "{key} {acted:?}");
+        }
+        (messages, report)
+    }
+
     fn at(&self, key: &str) -> ObjectLocation {
         self.world.bucket.at(key)
     }
@@ -185,15 +196,9 @@ async fn a_running_jobs_files_come_back_each_time_with_an_alarm_that_names_the_r
     let of_the_old_job = needed.iter().filter(|key| key.starts_with(OLD_JOB)).count();
     assert!(of_the_old_job > 0 && of_the_old_job < needed.len());
     for time in 1..=3_u32 {
-        let messages = story.wait_until_taken(&needed).await;
-        let report = story.guard.handle(&messages).await;
+        let (messages, report) = story.strike(&needed, Class::Running).await;
         for key in &needed {
             let acted = verdict_on(&report, &story.at(key));
-            assert_eq!(
-                acted.verdict.class,
-                Some(Class::Running),
-                "{time} {key} {acted:?}"
-            );
             let copied = Done::Copied {
                 condition_honoured: false,
             };
@@ -259,15 +264,9 @@ async fn a_forgotten_jobs_files_are_held_the_third_time(server: Server) {
     let mut needed = story.world.named_by("chk-5");
     needed.insert(format!("{JOB}chk-5/_metadata"));
     for time in 1..=3_u32 {
-        let messages = story.wait_until_taken(&needed).await;
-        let report = story.guard.handle(&messages).await;
+        let (_, report) = story.strike(&needed, Class::Dormant).await;
         for key in &needed {
             let acted = verdict_on(&report, &story.at(key));
-            assert_eq!(
-                acted.verdict.class,
-                Some(Class::Dormant),
-                "{time} {key} {acted:?}"
-            );
             if time < 3 {
                 assert!(
                     matches!(acted.done, Done::Copied { .. }),

@@ -1,5 +1,6 @@
 //! The ports against real servers.
 
+mod conformance;
 mod lifecycle;
 mod ports;
 mod programs;

@@ -83,7 +83,16 @@ impl Bucket {
         bucket
     }
 
+    /// A new bucket with object lock.
+    pub(crate) async fn locked(url: &str) -> Self {
+        Self::new(url, true).await
+    }
+
     pub(crate) async fn unversioned(url: &str) -> Self {
+        Self::new(url, false).await
+    }
+
+    async fn new(url: &str, locked: bool) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let name = format!(
             "stayput-aws-{}-{}",
@@ -99,7 +108,9 @@ impl Bucket {
             .http_client(aws_smithy_http_client::Builder::new().build_http())
             .build();
         let client = Client::from_conf(config);
-        client.create_bucket().bucket(&name).send().await.unwrap();
+        let create = client.create_bucket().bucket(&name);
+        let create = create.set_object_lock_enabled_for_bucket(locked.then_some(true));
+        create.send().await.unwrap();
         Self {
             connection: Connection::to_server(url, REGION, "test", "test").await,
             client,

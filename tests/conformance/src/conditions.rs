@@ -1,0 +1,200 @@
+//! `If-Match` and `If-None-Match`.
+
+use crate::request::{Condition, Request, Which};
+use crate::story::{Server, Setup, Story, Tried, copy, put, text};
+
+async fn put_if<S: Server>(bucket: &Tried<'_, S>, key: &str, body: &str, wanted: Condition) -> String {
+    let mut request = put(key, body);
+    if let Request::Put { condition, .. } = &mut request {
+        *condition = wanted;
+    }
+    bucket.call(request).await.said()
+}
+
+pub(crate) async fn a_put_if_absent<S: Server>(story: &mut Story<'_, S>) {
+    let bucket = story.bucket(Setup::Versioned).await;
+    let absent = || Condition::Absent;
+    story.see(
+        "where nothing is",
+        put_if(&bucket, "a", "1", absent()).await,
+        "ok",
+    );
+    let over = put_if(&bucket, "a", "22", absent()).await;
+    story.see("over what is visible", over, "412 PreconditionFailed");
+    story.see("which stays", bucket.stack("a").await, "1*");
+    bucket.delete("a").await;
+    story.see("over a marker", put_if(&bucket, "a", "333", absent()).await, "ok");
+    story.see("the versions then", bucket.stack("a").await, "3* M 1");
+}
+
+pub(crate) async fn a_put_if_it_matches<S: Server>(story: &mut Story<'_, S>) {
+    let bucket = story.bucket(Setup::Versioned).await;
+    let etag = bucket.put("a", "1").await.etag.unwrap_or_default();
+    let matches = || Condition::Matches(etag.clone());
+    story.see(
+        "the etag that is there",
+        put_if(&bucket, "a", "22", matches()).await,
+        "ok",
+    );
+    let other = put_if(&bucket, "a", "333", matches()).await;
+    story.see("another etag", other, "412 PreconditionFailed");
+    story.see("the versions then", bucket.stack("a").await, "2* 1");
+    story.see(
+        "where nothing is",
+        put_if(&bucket, "b", "1", matches()).await,
+        "404 NoSuchKey",
+    );
+    bucket.delete("a").await;
+    story.see(
+        "under a marker",
+        put_if(&bucket, "a", "1", matches()).await,
+        "404 NoSuchKey",
+    );
+}
+
+pub(crate) async fn reads_with_conditions<S: Server>(story: &mut Story<'_, S>) {
+    let bucket = story.bucket(Setup::Versioned).await;
+    let etag = bucket.put("a", "1").await.etag.unwrap_or_default();
+    let other = "\"00000000000000000000000000000000\"".to_owned();
+    let get = async |condition| {
+        let which = "a".into();
+        let request = Request::Get {
+            which,
+            condition,
+            range: None,
+        };
+        bucket.call(request).await
+    };
+    story.see(
+        "a get if it matches",
+        text(&get(Condition::Matches(etag.clone())).await),
+        "1",
+    );
+    let failed = get(Condition::Matches(other.clone())).await.said();
+    story.see("a get if another matches", failed, "412 PreconditionFailed");
+    story.see(
+        "a get if it differs",
+        get(Condition::Differs(etag.clone()))
+            .await
+            .error
+            .map_or(0, |e| e.0),
+        304,
+    );
+    story.see(
+        "a get if another differs",
+        text(&get(Condition::Differs(other.clone())).await),
+        "1",
+    );
+    let head = async |condition| {
+        let which = "a".into();
+        bucket.call(Request::Head { which, condition }).await.said()
+    };
+    story.see(
+        "a head if another matches",
+        head(Condition::Matches(other)).await,
+        "412",
+    );
+    story.see(
+        "a head if it differs",
+        head(Condition::Differs(etag)).await,
+        "304",
+    );
+}
+
+pub(crate) async fn a_delete_if_it_matches<S: Server>(story: &mut Story<'_, S>) {
+    let bucket = story.bucket(Setup::Versioned).await;
+    let etag = bucket.put("a", "1").await.etag.unwrap_or_default();
+    let delete = async |etag: &str| {
+        let request = Request::Delete {
+            which: "a".into(),
+            if_match: Some(etag.to_owned()),
+            bypass: false,
+        };
+        bucket.call(request).await.said()
+    };
+    let other = delete("\"00000000000000000000000000000000\"").await;
+    story.see("another etag", other, "412 PreconditionFailed");
+    story.see("which hides nothing", bucket.stack("a").await, "1*");
+    story.see("the etag that is there", delete(&etag).await, "ok");
+    story.see("which hides it", bucket.stack("a").await, "M* 1");
+}
+
+pub(crate) async fn a_copy_if_absent<S: Server>(story: &mut Story<'_, S>) {
+    let bucket = story.bucket(Setup::Versioned).await;
+    let old = bucket.put("a", "1").await;
+    bucket.put("a", "22").await;
+    let restore = async || {
+        let mut request = copy(("a", old.id()), "a");
+        if let Request::Copy { condition, .. } = &mut request {
+            *condition = Condition::Absent;
+        }
+        bucket.call(request).await.said()
+    };
+    story.see("onto what is visible", restore().await, "412 PreconditionFailed");
+    story.see("which stays", bucket.stack("a").await, "2* 1");
+    bucket.delete("a").await;
+    let before = bucket.stack("a").await;
+    story.see("onto a marker", restore().await, "ok");
+    story.see(
+        "it lies on top of it",
+        bucket.stack("a").await,
+        format!("1* {}", before.replace('*', "")),
+    );
+}
+
+pub(crate) async fn a_copy_if_the_source_matches<S: Server>(story: &mut Story<'_, S>) {
+    let bucket = story.bucket(Setup::Versioned).await;
+    let source = bucket.put("a", "1").await;
+    let copy_if = async |etag: &str| {
+        let mut request = copy(Which::from(("a", source.id())), "b");
+        if let Request::Copy { source_if_match, .. } = &mut request {
+            *source_if_match = Some(etag.to_owned());
+        }
+        bucket.call(request).await.said()
+    };
+    let other = copy_if("\"00000000000000000000000000000000\"").await;
+    story.see("another etag", other, "412 PreconditionFailed");
+    story.see(
+        "its own etag",
+        copy_if(source.etag.as_deref().unwrap_or_default()).await,
+        "ok",
+    );
+    story.see("the copy", bucket.stack("b").await, "1*");
+}
+
+pub(crate) async fn an_upload_completed_if_absent<S: Server>(story: &mut Story<'_, S>) {
+    let bucket = story.bucket(Setup::Versioned).await;
+    bucket.put("a", "1").await;
+    let begin = Request::BeginUpload {
+        key: "a".to_owned(),
+        metadata: Vec::new(),
+        tags: Vec::new(),
+    };
+    let upload = bucket.call(begin).await.upload.unwrap_or_default();
+    let part = Request::UploadPart {
+        key: "a".to_owned(),
+        upload: upload.clone(),
+        number: 1,
+        body: b"22".to_vec(),
+    };
+    let etag = bucket.call(part).await.etag.unwrap_or_default();
+    let complete = async || {
+        let request = Request::CompleteUpload {
+            key: "a".to_owned(),
+            upload: upload.clone(),
+            parts: vec![(1, etag.clone())],
+            condition: Condition::Absent,
+        };
+        bucket.call(request).await.said()
+    };
+    story.see("over what is visible", complete().await, "412 PreconditionFailed");
+    story.see("which stays", bucket.stack("a").await, "1*");
+    bucket.delete("a").await;
+    let again = complete().await;
+    let after = if again == "ok" {
+        bucket.stack("a").await
+    } else {
+        again
+    };
+    story.see("over a marker, once it is hidden", after, "2* M 1");
+}
