@@ -38,6 +38,17 @@ export type Reading =
   | { reading: 'refused'; message: string; [more: string]: unknown }
   | { reading: 'not_metadata'; looks_like: string; sentence: string; meaning: string; what_next: string; [more: string]: unknown };
 
+export interface OperatorSummary {
+  id: string;
+  uid: string | null;
+  name: string | null;
+  parallelism: number;
+  max_parallelism: number;
+  subtasks: number;
+  finished_subtasks: number;
+  fully_finished: boolean;
+  state: Record<string, Held>;
+}
 export interface Summary {
   form: string;
   at: string | null;
@@ -46,23 +57,34 @@ export interface Summary {
   releases: { oldest: string | null; newest: string | null };
   checkpoint_id: number;
   kind: Kind | null;
+  /** What Flink recorded about its purpose; null before format 4. */
+  properties: {
+    type: string;
+    savepoint_format: string | null;
+    sharing_files: string | null;
+    then: string | null;
+    forced: boolean;
+    discarded_when: string[];
+    unclaimed: boolean;
+  } | null;
   features: string[];
-  operators: {
-    id: string;
-    uid: string | null;
-    name: string | null;
-    parallelism: number;
-    max_parallelism: number;
-    subtasks: number;
-    finished_subtasks: number;
-    fully_finished: boolean;
-    state: Record<string, Held>;
-  }[];
+  operators: OperatorSummary[];
   state: Record<string, Held>;
-  objects: { total: Amount; handles: number; by_directory: PerDirectory[]; [more: string]: unknown };
+  master_states: { name: string; bytes: number }[];
+  objects: {
+    total: Amount;
+    handles: number;
+    by_place: (Amount & { whose: Whose; part: string })[];
+    by_directory: PerDirectory[];
+    directories_left_out: number;
+    named_directories: { path: string }[];
+    named_directory_count: number;
+    unnameable_directories: number;
+    unnameable: number;
+    none_at_home: boolean;
+  };
   inlined: { handles: number; bytes: number };
   relocatable: { answer: boolean; relative_handles: number; absolute_handles: number; directories: number };
-  [more: string]: unknown;
 }
 
 export interface Glance {
@@ -100,6 +122,8 @@ export interface OperatorView extends OperatorName {
   parallelism: number;
   max_parallelism: number;
   finished: boolean;
+  finished_subtasks: number;
+  coordinator_bytes: number | null;
   bytes: number;
   handles: number;
   state_by_kind: Record<string, Held>;
@@ -168,7 +192,9 @@ export interface View {
   free(): void;
 }
 
+/** Who needs an object. */
 export interface Referrers {
+  asked: string;
   found_by: 'location' | 'end_of_path' | 'file_name' | 'directory' | 'metadata' | 'nothing';
   objects: string[];
   object_count: number;
@@ -180,16 +206,128 @@ export interface Referrers {
   chain: string[];
 }
 
+export interface Orphans {
+  objects: number;
+  bytes: number;
+  examples: string[];
+}
+/** What a listing says of a snapshot. */
 export interface Check {
   verdict: 'healthy' | 'repairable' | 'lost' | 'unknown';
   sentence: string;
   next_step: string;
-  by_status: ({ status: Status; meaning: string; examples: string[] } & Amount)[];
+  by_status: (Amount & { status: Status; meaning: string; examples: string[] })[];
   metadata: Status | null;
-  unreferenced_own: { objects: number; bytes: number; examples: string[] };
-  unreferenced_elsewhere: { objects: number; bytes: number; examples: string[] };
+  named_directories: number;
+  unreferenced_own: Orphans;
+  unreferenced_elsewhere: Orphans;
   chain: string[];
-  [more: string]: unknown;
+}
+
+/** Everything of one row. */
+export interface Detail {
+  row: number;
+  location: string;
+  written: string;
+  names: 'absolute' | 'relative' | 'directory';
+  size: number | null;
+  size_means: 'exactly' | 'at_least' | 'uncompressed' | 'not_said';
+  state_bytes: number | null;
+  segment_start: number | null;
+  role: string;
+  role_in_words: string;
+  operator: OperatorName;
+  subtask: number | null;
+  key_groups: [number, number] | null;
+  whose: Whose;
+  part: string | null;
+  directory: string | null;
+  handles: number;
+  /** The first byte of the handle, and the one behind its last. */
+  bytes: [number, number];
+  local_path: string | null;
+  status: string;
+  chain: string[];
+}
+export interface Field {
+  field: string;
+  at: number;
+  length: number;
+  value?: string | null;
+}
+export interface Fields {
+  fields: Field[];
+  more: boolean;
+}
+export interface KeyGroups {
+  max_parallelism: number;
+  bytes: number[];
+  exact: number;
+  spread: number;
+}
+/** Objects and their bytes, by the listing or by the handles. */
+export interface Weighed {
+  objects: number;
+  bytes: number;
+  of_unknown_size: number;
+}
+export interface RuleName {
+  number: number;
+  id: string | null;
+}
+/** What one rule does to what one job needs. */
+export interface Harm {
+  job: string;
+  rule: RuleName;
+  kind: 'delete' | 'hide' | 'archive';
+  storage_class?: string;
+  days: number | null;
+  date: string | null;
+  if: string | null;
+  amount: Weighed;
+  due: number;
+  of_unknown_age: number;
+  first: string | null;
+  last: string | null;
+  examples: string[];
+  put_back: { how: 'never' | 'perhaps_never' | 'for_days' | 'always'; days?: number; until?: string | null };
+}
+export interface BucketForecast {
+  bucket: string;
+  versioning: string;
+  needed: Weighed;
+  unlisted: number;
+  archived: Weighed;
+  perhaps_archived: number;
+  hidden: number;
+  hidden_examples: string[];
+  harms: Harm[];
+  ages: { job: string; shared: number; oldest: string | null; oldest_written: string | null; days_today: number | null }[];
+  aborts: { rule: RuleName; prefix: string; days: number; uploads: number }[];
+  correction: { changes: { rule: RuleName; what: string; reaches_further: boolean }[]; configuration: string | null; command: string } | null;
+}
+/** What lifecycle rules will take. */
+export interface Forecast {
+  buckets: BucketForecast[];
+  without_rules: Record<string, Weighed>;
+  notes: string[];
+  sentence: string;
+}
+export interface Sum {
+  objects: number;
+  bytes: number;
+}
+export interface Difference {
+  kept: Sum;
+  added: Sum;
+  dropped: Sum;
+}
+/** Snapshots held against each other, in the order of their ids. */
+export interface Comparison {
+  snapshots: { given: number; checkpoint_id: number; savepoint: boolean | null; at: string | null; needs: Sum; introduced_by: Sum[] }[];
+  steps: (Difference & { from: number; to: number; operators: (Difference & { operator: OperatorName })[]; operators_left_out: number; added_examples: string[]; dropped_examples: string[] })[];
+  lineage: (Sum & { by: number; checkpoint_id: number; example: string | null })[];
+  sentence: string;
 }
 
 /** A snapshot that was read to its end. It holds its whole file: free it. */
@@ -200,19 +338,29 @@ export interface Document {
   liesAt(at: string): void;
   glance(): Glance;
   operators(): OperatorView[];
-  keyGroups(operator: number): { bytes: number[]; exact: number; spread: number; [more: string]: unknown } | undefined;
+  keyGroups(operator: number): KeyGroups | undefined;
   tree(depth?: number, under?: string): Node | undefined;
   view(query?: Query): View;
-  detail(row: number): Record<string, unknown> | undefined;
+  detail(row: number): Detail | undefined;
   referrers(pathOrUrl: string): Referrers;
-  fields(from: number, to: number): { fields: { field: string; at: number; length: number; value: string }[]; more: boolean };
+  fields(from: number, to: number): Fields;
+  fieldsOfRow(row: number): Fields | undefined;
   bytes(from: number, to: number): Uint8Array;
   check(listing: Listing): Check;
   forecast(
     rules: string | Uint8Array,
     options?: { listing?: Listing; today?: number; versioning?: 'enabled' | 'suspended' | 'never' },
-  ): { sentence: string; notes: string[]; buckets: unknown[]; [more: string]: unknown };
+  ): Forecast;
   /** The chunks, one after the other, are one document. In `csv` formulas of spreadsheets are defused. */
+  export(view: View, format: 'csv' | 'json' | 'text', chunk?: number): Generator<string>;
+  /** The same answers without names. Free it before the document. */
+  redaction(): Redaction;
+  free(): void;
+}
+
+/** A document's answers without the names of buckets, directories, files and operators: the same name has the same replacement in all of them. */
+export interface Redaction {
+  summary(): Summary & { reading: 'whole' };
   export(view: View, format: 'csv' | 'json' | 'text', chunk?: number): Generator<string>;
   free(): void;
 }
@@ -224,7 +372,7 @@ export interface Listing {
 
 export function open(bytes: Uint8Array, options?: { at?: string }): { reading: Reading; document: Document | undefined };
 export function readListing(data: string | Uint8Array, name?: string): Listing;
-export function compare(documents: Document[]): { sentence: string; snapshots: unknown[]; steps: unknown[]; lineage: unknown[]; [more: string]: unknown };
+export function compare(documents: Document[]): Comparison;
 export function readPointer(data: string | Uint8Array): { pointers: Record<string, unknown>[]; unreadable: string[]; sentence: string } | undefined;
 export function explainTerms(): Record<string, string>;
 export function version(): string;

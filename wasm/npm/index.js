@@ -139,12 +139,35 @@ class Document {
     );
   }
   *export(view, format, chunk = 50_000) {
-    for (let from = 0; from === 0 || from < view.length; from += chunk) {
-      yield asked(() => this.#document.exportChunk(view.inner, from, chunk, format));
-    }
+    yield* chunks(this.#document, view, format, chunk);
+  }
+  redaction() {
+    return new Redaction(this.#document.redaction());
   }
   free() {
     this.#document.free();
+  }
+}
+
+function* chunks(of, view, format, chunk) {
+  for (let from = 0; from === 0 || from < view.length; from += chunk) {
+    yield asked(() => of.exportChunk(view.inner, from, chunk, format));
+  }
+}
+
+class Redaction {
+  #redaction;
+  constructor(redaction) {
+    this.#redaction = redaction;
+  }
+  summary() {
+    return JSON.parse(this.#redaction.summary());
+  }
+  *export(view, format, chunk = 50_000) {
+    yield* chunks(this.#redaction, view, format, chunk);
+  }
+  free() {
+    this.#redaction.free();
   }
 }
 

@@ -9,7 +9,7 @@ use stayput_core::inspection::rules::{Asked, Versioning};
 use stayput_core::timestamp::Timestamp;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::{Listing, View, error, json};
+use crate::{Listing, Redaction, View, error, json};
 
 /// A snapshot that was read to its end. What isn't said to throw never does; what there isn't is `undefined`.
 #[wasm_bindgen]
@@ -149,6 +149,14 @@ impl Document {
     ) -> Result<String, String> {
         let format = Format::of(format).ok_or_else(|| error("format", "it is csv, json or text"))?;
         Ok(self.inner.borrow().export(&view.view, from, count, format))
+    }
+
+    /// The same answers without names, for sharing. They belong to this document.
+    pub fn redaction(&self) -> Redaction {
+        Redaction {
+            redaction: inspection::redact::Redaction::of(&self.inner.borrow()),
+            document: Rc::clone(&self.inner),
+        }
     }
 
     /// Number of rows: handles that name an object or a directory.

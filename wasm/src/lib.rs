@@ -12,11 +12,13 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 mod document;
 mod listing;
+mod redaction;
 mod upload;
 mod view;
 
 pub use document::Document;
 pub use listing::Listing;
+pub use redaction::Redaction;
 pub use upload::{Opened, Upload};
 pub use view::View;
 

@@ -41,6 +41,11 @@ for (const name of readdirSync(corpus)) {
   const listing = readListing(readFileSync(join(corpus, name, 'listing.tsv')), 'listing.tsv');
   ok(['healthy', 'unknown'].includes(document.check(listing).verdict), name);
   listing.free();
+  const redaction = document.redaction();
+  strictEqual(redaction.summary().objects.total.bytes, reading.objects.total.bytes);
+  const hidden = JSON.parse([...redaction.export(view, 'json', 7)].join(''));
+  strictEqual(new Set(hidden.map((row) => row.location)).size, new Set(exported.map((row) => row.location)).size, name);
+  redaction.free();
   strictEqual(compare([document, document]).steps[0].added.objects, 0);
   cases += 1;
   rows += window.length;

@@ -21,6 +21,15 @@ function inspected(bytes, at, native) {
   const view = document.view(native.query);
   const listing = core.Listing.read(new TextEncoder().encode(native.listing), 'a listing');
   const comparing = new core.Comparing();
+  const redaction = document.redaction();
+  const rules = new TextEncoder().encode(native.rules);
+  const foretold = (question) => {
+    try {
+      return question();
+    } catch (thrown) {
+      return { message: JSON.parse(thrown).message };
+    }
+  };
   Object.assign(answers, {
     glance: document.glance(),
     operators: document.operators(),
@@ -30,6 +39,13 @@ function inspected(bytes, at, native) {
     fields: document.fields(0, 500),
     texts: view.texts(0, 100),
     numbers: [...view.numbers(0, 100)],
+    detail: document.detail(0) ?? null,
+    fieldsOfRow: document.fieldsOfRow(0) ?? null,
+    redacted: redaction.summary(),
+    redactedCsv: redaction.exportChunk(view, 0, 100, 'csv'),
+    rules: native.rules,
+    forecast: foretold(() => document.forecast(rules, 1_772_452_800_000)),
+    forecastWith: foretold(() => document.forecastWith(rules, listing, 1_772_452_800_000)),
     csv: document.exportChunk(view, 0, 100, 'csv'),
     first: document.exportChunk(view, 0, 1, 'text'),
     query: native.query,
@@ -38,7 +54,7 @@ function inspected(bytes, at, native) {
   });
   comparing.add(document);
   answers.compared = comparing.compare();
-  for (const thing of [comparing, listing, view, document]) thing.free();
+  for (const thing of [redaction, comparing, listing, view, document]) thing.free();
   return answers;
 }
 

@@ -8,6 +8,8 @@ use std::process::Command;
 
 use stayput_core::inspection;
 use stayput_core::inspection::export::Format;
+use stayput_core::inspection::rules::Asked;
+use stayput_core::timestamp::Timestamp;
 
 /// At least so many cases lie in `tests/corpus`.
 const CASES: usize = 55;
@@ -61,6 +63,9 @@ fn inspected(bytes: Vec<u8>, at: Option<&str>) -> serde_json::Value {
     let query = r#"{"sort":{"column":"location","descending":true},"each_object_once":true}"#;
     let view = document.view(&serde_json::from_str(query).unwrap());
     let listing = "2026-03-01 12:00:00 10 a/b\n";
+    let rules =
+        r#"{"Rules":[{"ID":"r","Status":"Enabled","Filter":{"Prefix":""},"Expiration":{"Days":30}}]}"#;
+    let mut redaction = inspection::redact::Redaction::of(&document);
     let first = document.export(&view, 0, 1, Format::Text);
     let mut answers = serde_json::json!({
         "reading": document.summary_json(),
@@ -72,12 +77,29 @@ fn inspected(bytes: Vec<u8>, at: Option<&str>) -> serde_json::Value {
         "fields": json(serde_json::to_string(&document.fields(0, 500))),
         "texts": document.texts(&view, 0, 100),
         "numbers": document.numbers(&view, 0, 100),
+        "detail": document.detail(0).map(|detail| json(serde_json::to_string(&detail))),
+        "fieldsOfRow": document.fields_of_row(0).map(|fields| json(serde_json::to_string(&fields))),
+        "redacted": redaction.summary_json(&document),
+        "redactedCsv": redaction.export(&document, &view, 0, 100, Format::Csv),
+        "rules": rules,
         "csv": document.export(&view, 0, 100, Format::Csv),
         "first": first,
         "query": query,
         "listing": listing,
     });
     let listing = inspection::listing::Listing::read(listing.as_bytes(), "a listing").unwrap();
+    for (name, listing) in [("forecast", None), ("forecastWith", Some(&listing))] {
+        let asked = Asked {
+            rules: rules.as_bytes(),
+            listing,
+            now: Timestamp::from_millis(1_772_452_800_000),
+            versioning: None,
+        };
+        answers[name] = match document.forecast(asked) {
+            Ok(foretold) => json(serde_json::to_string(&foretold)).into(),
+            Err(e) => serde_json::json!({ "message": e.to_string() }),
+        };
+    }
     answers["check"] = json(serde_json::to_string(&document.check(&listing))).into();
     answers["compared"] = json(serde_json::to_string(&inspection::compare::compare(&[&document]))).into();
     answers

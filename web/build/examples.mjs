@@ -1,6 +1,6 @@
 // Examples for the start page: real cases of tests/corpus, packed at build time. `virtual:examples` is their list.
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { basename, join } from 'node:path';
 
 const WANTED = [
   {
@@ -37,17 +37,36 @@ const WANTED = [
     cases: ['2.3.0-changelog-heap-chk8'],
   },
   {
-    id: 's3',
-    title: 'A checkpoint in a bucket',
-    about: 'On S3, from a claimed savepoint. Ask it what a rule that expires objects after 30 days would do.',
-    cases: ['s3-2.2.1-native-sp-claim-j1-chk3'],
+    id: 'bucket',
+    title: 'A bucket whose lifecycle rule took files',
+    about: 'With the bucket’s listing and its rule: is all there, can it be put back, and what goes next?',
+    cases: ['stories/lifecycle-running'],
   },
 ];
 
 const value = (toml, name) => new RegExp(`^${name} = "(.*)"$`, 'm').exec(toml)?.[1];
 
+/** A story has a bucket: its listing, its rules, and the `_metadata` objects in it, of which the newest is shown. */
+function story(folder, name) {
+  const config = JSON.parse(readFileSync(join(folder, 'bucket-config.json'), 'utf8'));
+  const objects = readdirSync(join(folder, 'metadata'), { recursive: true }).filter((path) => /_metadata@/.test(path));
+  const number = (path) => Number(/chk-(\d+)/.exec(path)?.[1]);
+  const newest = objects.sort((a, b) => number(b) - number(a))[0];
+  if (newest === undefined) throw new Error(`the story ${name} has no _metadata`);
+  const directory = newest.replace(/\/_metadata@.*$/, '');
+  return {
+    name: directory.split('/').slice(-1)[0],
+    at: `s3://${config.Bucket}/${directory}`,
+    root: `s3://${config.Bucket}`,
+    metadata: readFileSync(join(folder, 'metadata', newest)),
+    listing: readFileSync(join(folder, 'bucket.json')),
+    rules: JSON.stringify(config.Lifecycle, null, 2),
+  };
+}
+
 function read(corpus, name) {
   const folder = join(corpus, name);
+  if (existsSync(join(folder, 'bucket-config.json'))) return story(folder, name);
   if (!existsSync(folder)) throw new Error(`tests/corpus has no case ${name}`);
   const toml = readFileSync(join(folder, 'case.toml'), 'utf8');
   const root = value(toml, 'root');
@@ -78,7 +97,7 @@ export function examples(corpus, single) {
       const names = [...new Set(WANTED.flatMap(({ cases }) => cases))];
       const cases = names.map((name) => {
         const found = read(corpus, name);
-        return `{name:${JSON.stringify(found.name)},at:${JSON.stringify(found.at)},root:${JSON.stringify(found.root)},metadata:${place(`${name}.metadata`, found.metadata)},listing:${place(`${name}.listing.txt`, found.listing)}}`;
+        return `{name:${JSON.stringify(found.name)},at:${JSON.stringify(found.at)},root:${JSON.stringify(found.root)},metadata:${place(`${basename(name)}.metadata`, found.metadata)},listing:${place(`${basename(name)}.listing.txt`, found.listing)},rules:${JSON.stringify(found.rules ?? null)}}`;
       });
       const list = WANTED.map(({ id: key, title, about, cases: of }) => `{id:${JSON.stringify(key)},title:${JSON.stringify(title)},about:${JSON.stringify(about)},files:[${of.map((name) => `cases[${names.indexOf(name)}]`).join(',')}]}`);
       return `const cases = [${cases.join(',\n')}];\nexport default [${list.join(',\n')}];`;

@@ -57,6 +57,11 @@ export class App {
     return check;
   }
 
+  /** After the core was started anew. */
+  forget(): void {
+    this.checks.clear();
+  }
+
   async copy(text: string): Promise<void> {
     try {
       await navigator.clipboard.writeText(text);

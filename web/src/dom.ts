@@ -70,6 +70,13 @@ export function brief(text: string, longest = LONGEST): string {
   return `${shown(text.slice(0, head))} … ${left} characters … ${shown(text.slice(-tail))}`;
 }
 
+/** A sentence of the core: what stands between backticks is code. */
+export function prose(text: string, longest = 900): Child {
+  const parts = brief(text, longest).split('`');
+  if (parts.length % 2 === 0) return parts.join('`');
+  return parts.map((part, i) => (i % 2 === 1 ? h('code', {}, part) : part));
+}
+
 /** A name out of a file. Its own direction doesn't leak into the line. */
 export function name(text: string, attributes: Attributes = {}): HTMLElement {
   return h('bdi', { ...attributes, class: `name ${attributes.class ?? ''}` }, brief(text));

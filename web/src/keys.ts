@@ -28,7 +28,7 @@ const KEYS: [string[], string][] = [
   [['[', ']'], 'The checkpoint before, the next'],
   [['t'], 'Light or dark'],
   [['Esc'], 'Close what is open, clear what is filtered'],
-  [['↑', '↓', 'Page', 'Home', 'End'], 'Move in a table, the treemap or the bytes'],
+  [['↑', '↓'], 'Move in a table, the treemap or the bytes; Page, Home and End go further'],
   [['Enter'], 'Open a row; zoom into the treemap'],
   [['Backspace'], 'Zoom out of the treemap'],
   [['c'], 'Copy the path of the row'],
@@ -55,10 +55,10 @@ export class Help {
       'Keys',
       'help-title',
       h('dl', { class: 'keys' },
-        VIEWS.map(({ title }, i) => [h('dt', {}, h('kbd', {}, String(i + 1))), h('dd', {}, title)]),
-        KEYS.map(([keys, words]) => [h('dt', {}, keys.map((key) => [h('kbd', {}, key), ' '])), h('dd', {}, words)])),
-      h('p', { class: 'small', style: null }, h('label', {}, box, ' Single keys act (switch off if you use speech input)')),
-      h('p', { class: 'small muted' },
+        VIEWS.map(({ title }, i) => h('div', {}, h('dt', {}, h('kbd', {}, String(i + 1))), h('dd', {}, title))),
+        KEYS.map(([keys, words]) => h('div', {}, h('dt', {}, keys.map((key) => [h('kbd', {}, key), ' '])), h('dd', {}, words)))),
+      h('p', { class: 'small keys-foot' }, h('label', { class: 'check' }, box, 'Single keys act (switch off if you use speech input)')),
+      h('p', { class: 'small muted spaced' },
         single
           ? "This file works from a disk, without a network. Its policy says connect-src 'none': the browser lets it connect to nothing."
           : "The page works without a network once it was opened. Its policy says connect-src 'self': the browser lets it connect to its own server only, and it sends nothing there."),

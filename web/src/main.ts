@@ -177,7 +177,7 @@ app.store.on((state, changed) => {
     // What compares sees all that is open.
     if (changed.has('docs')) dropViews((key) => key.endsWith('/compare'));
   }
-  if (changed.has('listing')) dropViews((key) => /\/(exists|files|rules)$/.test(key));
+  if (changed.has('listing')) dropViews((key) => /\/(glance|exists|files|rules)$/.test(key));
   if (changed.has('rules')) dropViews((key) => key.endsWith('/rules'));
   if (changed.has('problems')) showProblems();
   if (['docs', 'current', 'view', 'listing', 'rules'].some((key) => changed.has(key as keyof typeof state))) showView();

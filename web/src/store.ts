@@ -7,7 +7,7 @@ export const VIEWS = [
   { id: 'files', title: 'Files' },
   { id: 'treemap', title: 'Treemap' },
   { id: 'breaks', title: 'What breaks if…' },
-  { id: 'exists', title: 'Do the files exist?' },
+  { id: 'exists', title: 'Is it all there?' },
   { id: 'rules', title: 'Lifecycle rules' },
   { id: 'compare', title: 'Compare' },
   { id: 'raw', title: 'Raw bytes' },
@@ -43,6 +43,8 @@ export interface Problem {
 export interface Listing {
   listing: number;
   name: string;
+  /** What it was read from: when the core is started anew, it is read again. */
+  source: Blob;
   /** JSON of the core about it. */
   describe: Record<string, unknown>;
 }

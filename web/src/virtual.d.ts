@@ -8,6 +8,8 @@ declare module 'virtual:examples' {
     /** URLs of the bytes. */
     readonly metadata: string;
     readonly listing: string;
+    /** The bucket's lifecycle rules; the listing is one of the bucket then. */
+    readonly rules: string | null;
   }
   interface Example {
     readonly id: string;

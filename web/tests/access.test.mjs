@@ -1,6 +1,10 @@
 // For everybody: by keyboard alone, with a screen reader, in light and dark, on narrow screens; and nothing jumps.
 import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { axe, drop, go, metadata, start, view } from './support/browser.mjs';
 
 const VIEWS = ['glance', 'operators', 'files', 'treemap', 'breaks', 'exists', 'rules', 'compare', 'raw'];
@@ -45,6 +49,93 @@ test('axe finds nothing in any view, in light and dark', async () => {
   }
   assert.equal(looked, 2 * VIEWS.length);
   assert.deepEqual(browser.complaints, []);
+});
+
+test('nor where something is wrong: files that are gone, rules that hurt, notices, dialogs', async () => {
+  const { page } = browser;
+  for (const scheme of ['light', 'dark']) {
+    await page.emulateMedia({ colorScheme: scheme });
+    await page.goto('about:blank');
+    await page.goto(browser.url);
+    await page.click('[data-example="bucket"]');
+    await view(page, 'glance');
+    assert.match(await page.locator('.answer').innerText(), /4 objects are away/);
+    assert.deepEqual(await axe(page), [], `glance, ${scheme}`);
+    await go(page, 2, 'operators');
+    for (const one of await page.locator('details.op:not([open]) > summary').all()) await one.click();
+    assert.deepEqual(await axe(page), [], `operators, ${scheme}`);
+    await go(page, 5, 'breaks');
+    await page.locator('[data-try]').first().click();
+    await page.locator('.verdict.bad').waitFor();
+    assert.deepEqual(await axe(page), [], `breaks, ${scheme}`);
+    await go(page, 6, 'exists');
+    await page.locator('[data-verdict="repairable"]').waitFor();
+    assert.deepEqual(await axe(page), [], `exists, ${scheme}`);
+    await go(page, 7, 'rules');
+    await page.locator('[data-verdict="hurts"]').waitFor();
+    for (const one of await page.locator('[data-view="rules"] details > summary').all()) await one.click();
+    assert.deepEqual(await axe(page), [], `rules, ${scheme}`);
+    await page.click('#share');
+    await page.locator('dialog[open]').waitFor();
+    assert.deepEqual(await axe(page), [], `share, ${scheme}`);
+    await page.keyboard.press('Escape');
+    await drop(browser, [fileURLToPath(import.meta.url)]);
+    await page.locator('.notice').waitFor();
+    assert.deepEqual(await axe(page), [], `notice, ${scheme}`);
+  }
+  assert.deepEqual(browser.complaints, []);
+});
+
+test('Tab goes through the page in the order in which it is read', async () => {
+  const { page } = browser;
+  await page.goto('about:blank');
+  await page.goto(browser.url);
+  await page.click('[data-example="chain"]');
+  await view(page, 'glance');
+  await page.evaluate(() => document.activeElement instanceof HTMLElement && document.activeElement.blur());
+  const order = [];
+  for (let i = 0; i < 24; i += 1) {
+    await page.keyboard.press('Tab');
+    order.push(await page.evaluate(() => {
+      const one = document.activeElement;
+      return one?.closest('main') ? 'main' : one?.closest('.rail') ? 'views' : one?.closest('.top') ? 'top' : one?.classList.contains('skip') ? 'skip' : one?.tagName ?? '';
+    }));
+  }
+  const parts = order.filter((part, i) => part !== order[i - 1]);
+  assert.deepEqual(parts, ['skip', 'top', 'views', 'main'], order.join(' '));
+  assert.equal(order.filter((part) => part === 'views').length, VIEWS.length);
+});
+
+test('arrows reach every cell of the treemap', async () => {
+  const { page } = browser;
+  await page.goto('about:blank');
+  await page.goto(browser.url);
+  await page.click('[data-example="merged"]');
+  await view(page, 'glance');
+  await go(page, 4, 'treemap');
+  await page.locator('.cell').first().waitFor();
+  const { all, reached } = await page.evaluate(() => {
+    // The same keys that a person presses, from each cell that was reached.
+    const cells = [...document.querySelectorAll('.cell')];
+    const seen = new Set([document.querySelector('.cell[tabindex="0"]')]);
+    const queue = [...seen];
+    while (queue.length > 0) {
+      const from = queue.pop();
+      for (const key of ['ArrowRight', 'ArrowLeft', 'ArrowDown', 'ArrowUp']) {
+        from.focus();
+        from.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+        const to = document.activeElement;
+        if (!seen.has(to)) {
+          seen.add(to);
+          queue.push(to);
+        }
+      }
+    }
+    return { all: cells.length, reached: cells.filter((cell) => seen.has(cell)).length };
+  });
+  assert.ok(all >= 40, `only ${all} cells`);
+  assert.equal(reached, all, `${all - reached} of ${all} cells are out of reach`);
+  assert.equal(await page.locator('.cell[tabindex="0"]').count(), 1);
 });
 
 test('all of it by keyboard', async () => {
@@ -141,15 +232,21 @@ test('the hash keeps view and order over a reload, and the theme is kept', async
 
 test('on narrow screens nothing is cut and nothing scrolls sideways', async () => {
   const { page } = browser;
+  // What is said of a damaged file has long names in it.
+  const cut = join(mkdtempSync(join(tmpdir(), 'stayput-page-')), 'cut');
+  writeFileSync(cut, readFileSync(metadata('2.3.0-rocks-inc-chk8')).subarray(0, 3000));
   for (const width of [390, 1024]) {
     await page.setViewportSize({ width, height: 800 });
     await page.goto(browser.url);
-    await page.click('[data-example="chain"]');
+    await page.click('[data-example="series"]');
+    await view(page, 'compare');
+    await drop(browser, [cut]);
+    await page.locator('.notice').waitFor();
     for (const [i, name] of VIEWS.entries()) {
       await go(page, i + 1, name);
       await page.waitForTimeout(150);
       const { wide, outside } = await page.evaluate(() => ({
-        wide: document.documentElement.scrollWidth - innerWidth,
+        wide: Math.max(document.documentElement.scrollWidth - innerWidth, ...['main', '.problems', '.page'].flatMap((one) => [...document.querySelectorAll(one)]).map((one) => one.scrollWidth - one.clientWidth)),
         outside: [...document.querySelectorAll('main button, main input, main h1')].filter((one) => {
           const box = one.getBoundingClientRect();
           // What lies in an area that scrolls by itself may lie outside.
@@ -161,6 +258,7 @@ test('on narrow screens nothing is cut and nothing scrolls sideways', async () =
     }
   }
   await page.setViewportSize({ width: 1440, height: 900 });
+  rmSync(dirname(cut), { recursive: true });
 });
 
 test('nothing jumps while a checkpoint is opened and looked at', async () => {
@@ -178,7 +276,9 @@ test('nothing jumps while a checkpoint is opened and looked at', async () => {
   });
   await drop(browser, [metadata('2.3.0-rocks-inc-chk8')]);
   await view(page, 'glance');
-  // Opening replaces the start page by the frame; from then on nothing may move.
+  // Opening replaces the start page by the frame: that is no jump of what one reads. From then on nothing may move.
+  const opening = await page.evaluate(() => globalThis.shifted);
+  assert.ok(opening < 0.1, `opening shifted the layout by ${opening}`);
   await page.evaluate(() => {
     globalThis.shifted = 0;
     globalThis.moved = [];
@@ -188,5 +288,6 @@ test('nothing jumps while a checkpoint is opened and looked at', async () => {
     await page.waitForTimeout(250);
   }
   const { shifted, moved } = await page.evaluate(() => ({ shifted: globalThis.shifted, moved: globalThis.moved ?? [] }));
+  console.log(`figure: layout shift ${opening.toFixed(4)} while opening, ${shifted.toFixed(4)} over ${VIEWS.length} views`);
   assert.ok(shifted < 0.02, `the layout shifted by ${shifted}: ${moved.join('; ')}`);
 });

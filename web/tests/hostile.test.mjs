@@ -72,6 +72,61 @@ test('no view is changed by a name', async () => {
   assert.deepEqual(browser.complaints, []);
 });
 
+test('nor by a name in a listing, in rules, or of a file that is dropped', async () => {
+  const { page } = browser;
+  const drops = async (name, text) => {
+    writeFileSync(join(folder, name), text);
+    await drop(browser, [join(folder, name)]);
+  };
+  await go(page, 1, 'glance');
+  await page.locator('.place-form input').fill('s3://bucket/cp/0123456789abcdef0123456789abcdef/chk-7');
+  await page.locator('.place-form button[type=submit]').click();
+  await page.locator('.toasts div').first().waitFor();
+  const keys = NAMES.map((name, i) => ({ Key: `cp/0123456789abcdef0123456789abcdef/${i % 2 === 0 ? 'chk-7' : 'shared'}/${name.slice(0, 900)}`, Size: i, LastModified: '2026-01-02T03:04:05.000Z', StorageClass: 'STANDARD' }));
+  await drops('objects.json', JSON.stringify({ Contents: keys }));
+  await view(page, 'exists');
+  await page.locator('[data-status="unreferenced_own"]').waitFor();
+  await harmless('the listing');
+  for (const one of NAMES.slice(0, 12)) {
+    await drops('rules.json', JSON.stringify({ Rules: [{ ID: one.slice(0, 200), Status: 'Enabled', Filter: { Prefix: one.slice(0, 200) }, Expiration: { Days: 30 } }, { ID: `all ${one.slice(0, 200)}`, Status: 'Enabled', Filter: { Prefix: '' }, Expiration: { Days: 30 } }] }));
+    await page.locator('[data-view="rules"] .verdict').waitFor();
+    await harmless(`a rule named ${one}`);
+  }
+  for (const [i, one] of NAMES.slice(0, 13).entries()) {
+    const name = one.replaceAll('/', '∕').slice(0, 80);
+    await drops(name, Buffer.from(`PK-no ${i}`));
+    await page.locator('.notice').nth(i).waitFor();
+    await harmless(`a file named ${name}`);
+  }
+  await page.keyboard.press('Escape');
+  assert.deepEqual(browser.complaints, []);
+});
+
+test('two that are compared, a treemap that is zoomed: likewise', async () => {
+  const { page } = browser;
+  writeFileSync(join(folder, '_metadata2'), hostile(NAMES.map((name) => `${name.slice(0, 60_000)}!`), 8));
+  await drop(browser, [join(folder, '_metadata2')]);
+  await page.locator('#docs option').nth(1).waitFor({ state: 'attached' });
+  await go(page, 8, 'compare');
+  await page.locator('[data-view="compare"] details').first().waitFor();
+  for (const one of await page.locator('[data-view="compare"] details > summary').all()) if (await one.isVisible()) await one.click();
+  for (const one of await page.locator('[data-view="compare"] details details > summary').all()) if (await one.isVisible()) await one.click();
+  await harmless('comparing');
+  assert.match(await page.locator('[data-view="compare"]').innerText(), /<img src=x/);
+  await go(page, 4, 'treemap');
+  await page.locator('.cell').first().waitFor();
+  const cells = await page.locator('.cell.deep').count();
+  assert.ok(cells >= NAMES.length, `only ${cells} cells`);
+  for (let i = 0; i < NAMES.length; i += 1) {
+    await page.locator('.cell.deep').nth(i).focus();
+    await harmless(`cell ${i} is told`);
+  }
+  await page.locator('.cell.deep').first().press('Enter');
+  await page.locator('.crumbs button').first().waitFor();
+  await harmless('a zoomed treemap');
+  assert.deepEqual(browser.complaints, []);
+});
+
 test('the report keeps names as text, and can leave them out', async () => {
   await go(browser.page, 1, 'glance');
   for (const redact of [false, true]) {
@@ -84,6 +139,16 @@ test('the report keeps names as text, and can leave them out', async () => {
     assert.match(report, /Content-Security-Policy/);
     if (redact) for (const word of ['hacked', 'bucket', 'invoice', 'HYPERLINK']) assert.ok(!report.includes(word), `${word} is in the redacted report`);
     else assert.match(report, /&lt;img src=x/);
+    for (const button of ['#save-json', '#save-files-csv', '#save-files-json']) {
+      await browser.page.click('#share');
+      await browser.page.locator('#redact').setChecked(redact);
+      const [other] = await Promise.all([browser.page.waitForEvent('download'), browser.page.click(button)]);
+      await browser.page.keyboard.press('Escape');
+      const text = readFileSync(await other.path(), 'utf8');
+      assert.ok(text.length > 1000, button);
+      for (const word of ['hacked', 's3://bucket/', 'invoice', 'HYPERLINK', '4a6a9158']) assert.equal(text.includes(word), !redact && word !== '4a6a9158', `${word} in ${button}, redacted: ${redact}`);
+      if (!button.endsWith('json')) assert.doesNotMatch(text.replace(/[\r\n]/g, ''), DANGEROUS, button);
+    }
     const page = await browser.context.newPage();
     await page.setContent(report);
     assert.equal(await page.evaluate(() => 'hacked' in globalThis), false);

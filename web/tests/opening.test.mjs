@@ -46,7 +46,7 @@ function jobDirectory() {
 test('one file, dropped anywhere', async () => {
   await drop(browser, [metadata(CHAIN[0])]);
   await view(browser.page, 'glance');
-  assert.match(await heading(), /3 of Flink 1\.1[1-5]/);
+  assert.match(await heading(), /3, written by Flink 1\.1[1-5]/);
   assert.equal(await opened(), 1);
 });
 
@@ -63,7 +63,7 @@ test('a whole job directory: every checkpoint in it, newest first, and a listing
   await drop(browser, [jobDirectory()]);
   await view(browser.page, 'glance');
   assert.equal(await opened(), 2);
-  assert.match(await heading(), /\b4 of Flink/);
+  assert.match(await heading(), /\b4, written by Flink/);
   await browser.page.locator('main').focus();
   await browser.page.keyboard.press('6');
   await browser.page.locator('[data-verdict]').waitFor();
@@ -81,7 +81,7 @@ test('a zip, a tar and a tar.gz of it', async () => {
     await drop(browser, [join(folder, archive)]);
     await view(browser.page, 'glance');
     assert.equal(await opened(), 2, archive);
-    assert.match(await heading(), /\b4 of Flink/, archive);
+    assert.match(await heading(), /\b4, written by Flink/, archive);
   }
 });
 

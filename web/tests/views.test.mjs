@@ -54,7 +54,7 @@ const verdict = () => browser.page.locator('[data-verdict]').getAttribute('data-
 test('a glance says what it is, whether it is whole, and what it needs', async () => {
   await open(CHK8, AT);
   const text = await browser.page.locator('[data-view="glance"]').innerText();
-  assert.match(text, /Checkpoint 8 of Flink 2\.1 to 2\.3/);
+  assert.match(text, /Incremental checkpoint 8, written by Flink 2\.1 to 2\.3/);
   assert.match(text, /all 8,119 bytes were understood/);
   assert.match(text, /Lab keyed-0/);
   assert.match(text, /can’t be moved/);

@@ -20,6 +20,7 @@ pub mod listing;
 pub mod operators;
 pub mod pointer;
 pub mod raw;
+pub mod redact;
 pub mod rules;
 pub mod terms;
 pub mod tree;
@@ -122,17 +123,7 @@ impl Document {
 
     /// The same as JSON text: byte for byte what [`summary::json`] gives.
     pub fn summary_json(&self) -> String {
-        #[derive(serde::Serialize)]
-        struct Whole<'a> {
-            reading: &'static str,
-            #[serde(flatten)]
-            summary: &'a Summary,
-        }
-        let whole = Whole {
-            reading: "whole",
-            summary: &self.summary,
-        };
-        serde_json::to_string(&whole).unwrap_or_default()
+        json_of(&self.summary)
     }
 
     /// Every handle that names an object or a directory, in the order of the file.
@@ -149,4 +140,19 @@ impl Document {
     pub fn memory(&self) -> usize {
         self.index.memory() + self.handles.memory() + self.statuses.capacity()
     }
+}
+
+/// A whole snapshot's summary as the JSON text that [`summary::json`] gives.
+fn json_of(summary: &Summary) -> String {
+    #[derive(serde::Serialize)]
+    struct Whole<'a> {
+        reading: &'static str,
+        #[serde(flatten)]
+        summary: &'a Summary,
+    }
+    let whole = Whole {
+        reading: "whole",
+        summary,
+    };
+    serde_json::to_string(&whole).unwrap_or_default()
 }

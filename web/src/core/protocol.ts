@@ -55,7 +55,10 @@ export interface Operations {
   view: { args: { doc: number; query: ViewQuery }; result: ViewMade };
   window: { args: { view: number; from: number; count: number }; result: Window };
   closeView: { args: { view: number }; result: null };
-  export: { args: { doc: number; view: number; format: Format }; result: Blob };
+  /** `redacted`: without names. No `view`: all rows in the order of the file. */
+  export: { args: { doc: number; view?: number; format: Format; redacted?: boolean }; result: Blob };
+  /** The summary without names, as JSON text. */
+  redacted: { args: { doc: number }; result: string };
   listing: { args: { bytes: Uint8Array; name: string }; result: { listing: number; describe: string } };
   closeListing: { args: { listing: number }; result: null };
   check: { args: { doc: number; listing: number }; result: string };

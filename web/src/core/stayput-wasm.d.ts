@@ -20,6 +20,12 @@ declare module 'stayput-wasm/stayput_wasm.js' {
     forecast(rules: Uint8Array, today: number, versioning?: string): string;
     forecastWith(rules: Uint8Array, listing: Listing, today: number, versioning?: string): string;
     exportChunk(view: View, from: number, count: number, format: string): string;
+    redaction(): Redaction;
+    free(): void;
+  }
+  export class Redaction {
+    summary(): string;
+    exportChunk(view: View, from: number, count: number, format: string): string;
     free(): void;
   }
   export class View {

@@ -71,14 +71,21 @@ async function open(id: number, { file, name, at }: Operations['open']['args']):
 
 const ROWS_OF_A_CHUNK = 20_000;
 
-function exported({ doc, view, format }: Operations['export']['args'], id: number): Blob {
+function exported({ doc, view, format, redacted }: Operations['export']['args'], id: number): Blob {
   const document = got(documents, doc, 'document');
-  const { view: rows } = got(views, view, 'view');
+  const made = view === undefined ? document.view('{}') : undefined;
+  const rows = made ?? got(views, view!, 'view').view;
+  const redaction = redacted === true ? document.redaction() : undefined;
   const parts: BlobPart[] = [];
   const length = rows.length;
-  for (let from = 0; from === 0 || from < length; from += ROWS_OF_A_CHUNK) {
-    parts.push(document.exportChunk(rows, from, Math.min(ROWS_OF_A_CHUNK, length - from), format));
-    scope.postMessage({ id, progress: length === 0 ? 1 : Math.min(1, (from + ROWS_OF_A_CHUNK) / length) });
+  try {
+    for (let from = 0; from === 0 || from < length; from += ROWS_OF_A_CHUNK) {
+      parts.push((redaction ?? document).exportChunk(rows, from, Math.min(ROWS_OF_A_CHUNK, length - from), format));
+      scope.postMessage({ id, progress: length === 0 ? 1 : Math.min(1, (from + ROWS_OF_A_CHUNK) / length) });
+    }
+  } finally {
+    redaction?.free();
+    made?.free();
   }
   const types: Record<Format, string> = { csv: 'text/csv', json: 'application/json', text: 'text/plain' };
   return new Blob(parts, { type: `${types[format]};charset=utf-8` });
@@ -140,6 +147,14 @@ async function answer(question: Question): Promise<{ result: unknown; transfer?:
     }
     case 'export':
       return { result: exported(args, id) };
+    case 'redacted': {
+      const redaction = got(documents, (args as Operations['redacted']['args']).doc, 'document').redaction();
+      try {
+        return { result: redaction.summary() };
+      } finally {
+        redaction.free();
+      }
+    }
     case 'listing': {
       const { bytes, name } = args as Operations['listing']['args'];
       const listing = core.Listing.read(bytes, name);

@@ -92,16 +92,22 @@ export class Opening {
     const name = brief(path, 120);
     let request = 0;
     const cancel = (): void => void core.ask('cancel', { request });
+    let abandoned = false;
     const large = file.size > 2_000_000;
     if (large) this.busy.show(`Reading ${name}`, 0, cancel);
     try {
       const args = at === undefined ? { file, name: path } : { file, name: path, at };
+      // The core can't be interrupted while it understands a file: it is ended, and begins anew with what was open.
+      const abandon = (): void => {
+        abandoned = true;
+        void this.anew();
+      };
       const opened = await core.ask('open', args, {
         asked: (id) => {
           request = id;
         },
         progress: (fraction) => {
-          if (large) this.busy.show(fraction < 1 ? `Reading ${name}` : `Understanding ${name}`, fraction, fraction < 1 ? cancel : null);
+          if (large) this.busy.show(fraction < 1 ? `Reading ${name}` : `Understanding ${name}`, fraction, fraction < 1 ? cancel : abandon);
         },
       });
       const reading = JSON.parse(opened.reading) as Reading;
@@ -121,8 +127,10 @@ export class Opening {
       performance.mark('stayput:opened', { detail: { readMs: opened.readMs, parseMs: opened.parseMs, memory: opened.memory } });
       return { key: this.nextKey++, doc: opened.doc, name: path, file, at: place, summary, readMs: opened.readMs, parseMs: opened.parseMs };
     } catch (error) {
-      if (error instanceof CoreError && error.code === 'cancelled') {
+      if (error instanceof CoreError && (error.code === 'cancelled' || abandoned)) {
         this.app.toast('Cancelled');
+        // Memory of WebAssembly never shrinks; a new core begins small.
+        if (!abandoned && this.app.store.state.docs.length === 0) await this.anew();
         return 'cancelled';
       }
       this.trouble(path, error);
@@ -130,6 +138,26 @@ export class Opening {
     } finally {
       this.busy.hide();
     }
+  }
+
+  /** Ends the core, and opens in a new one what was open. */
+  private async anew(): Promise<void> {
+    const { core, store } = this.app;
+    const { docs, listing, current } = store.state;
+    core.restart();
+    this.app.forget();
+    store.set({ docs: [], listing: null, current: null });
+    const again: Doc[] = [];
+    for (const doc of docs) {
+      const opened = await core.ask('open', { file: doc.file, name: doc.name, ...(doc.at === undefined ? {} : { at: doc.at }) });
+      if (opened.doc !== null) again.push({ ...doc, doc: opened.doc });
+    }
+    if (listing !== null) {
+      const bytes = new Uint8Array(await listing.source.arrayBuffer());
+      const read = await core.ask('listing', { bytes, name: listing.name });
+      store.set({ listing: { ...listing, listing: read.listing } });
+    }
+    if (again.length > 0) store.set({ docs: again, current: again.some(({ key }) => key === current) ? current : again[0]!.key });
   }
 
   private async notWhole(path: string, reading: Reading, file: Blob, at: string | undefined): Promise<void> {
@@ -179,7 +207,7 @@ export class Opening {
     try {
       const { listing, describe } = await core.ask('listing', { bytes, name });
       const old = store.state.listing;
-      store.set({ listing: { listing, name, describe: JSON.parse(describe) as Record<string, unknown> } });
+      store.set({ listing: { listing, name, source: new Blob([bytes as Uint8Array<ArrayBuffer>]), describe: JSON.parse(describe) as Record<string, unknown> } });
       if (old !== null) void core.ask('closeListing', { listing: old.listing });
       if (!quietly) this.app.go('exists');
     } catch (error) {
@@ -217,8 +245,9 @@ export class Opening {
       const listing = await (await blobOf(last.listing)).text();
       const lines = listing.split('\n').filter((line) => line.includes('\t'));
       const absolute = lines.map((line) => `${last.root.replace(/\/$/, '')}/${line}`).join('\n');
-      await this.listing(new TextEncoder().encode(absolute), 'listing of the example', true);
+      await this.listing(new TextEncoder().encode(last.rules === null ? absolute : listing), 'the listing of the example', true);
       const { store } = this.app;
+      if (last.rules !== null) store.set({ rules: { text: last.rules, name: 'the rules of the example' } });
       if (opened.length > 0) store.set({ docs: [...store.state.docs, ...opened], current: opened.at(-1)!.key });
       if (opened.length > 1) this.app.go('compare');
     } catch (error) {

@@ -11,59 +11,18 @@ h1{font-size:1.5rem;line-height:1.25}h2{font-size:1.05rem;margin:1.8rem 0 .5rem}
 th,td{text-align:start;padding:.35rem .7rem .35rem 0;border-bottom:1px solid #ddd;vertical-align:top;overflow-wrap:anywhere}td.n,th.n{text-align:end;white-space:nowrap}
 code,bdi{overflow-wrap:anywhere}.m{color:#5c5854}@media(prefers-color-scheme:dark){body{background:#131618;color:#e9e7e4}th,td{border-color:#333}.m{color:#a7aaac}}`;
 
-/** Gives each path a name that says nothing, the same for the same path. */
-export class Redactor {
-  private readonly known = new Map<string, string>();
-
-  constructor(readonly on: boolean) {}
-
-  path(text: string): string {
-    if (!this.on || text === '') return text;
-    return this.named(text, 'path');
-  }
-
-  word(text: string, what: string): string {
-    return this.on ? this.named(text, what) : text;
-  }
-
-  private named(text: string, what: string): string {
-    const key = `${what}\0${text}`;
-    const old = this.known.get(key);
-    if (old !== undefined) return old;
-    const made = `[${what} ${this.known.size + 1}]`;
-    this.known.set(key, made);
-    return made;
-  }
-}
-
-/** The summary with paths, uids and names taken out. Numbers and Flink's own terms stay. */
-export function redacted(summary: Summary, redactor: Redactor): Summary {
-  if (!redactor.on) return summary;
-  return {
-    ...summary,
-    at: summary.at === null ? null : redactor.path(summary.at),
-    operators: summary.operators.map((one) => ({ ...one, id: redactor.word(one.id, 'operator'), uid: one.uid === null ? null : redactor.word(one.uid, 'uid'), name: one.name === null ? null : redactor.word(one.name, 'name') })),
-    master_states: summary.master_states.map((one) => ({ ...one, name: redactor.word(one.name, 'master state') })),
-    objects: {
-      ...summary.objects,
-      by_directory: summary.objects.by_directory.map((one) => ({ ...one, directory: redactor.path(one.directory) })),
-      named_directories: summary.objects.named_directories.map((one) => ({ ...one, path: redactor.path(one.path) })),
-    },
-  };
-}
-
 function table(heads: [string, boolean][], rows: Child[][]): HTMLElement {
   return h('table', {}, h('thead', {}, h('tr', {}, heads.map(([text, right]) => h('th', { class: right ? 'n' : null, scope: 'col' }, text)))),
     h('tbody', {}, rows.map((cells) => h('tr', {}, cells.map((cell, i) => h('td', { class: heads[i]![1] ? 'n' : null }, cell))))));
 }
 
-export function report(doc: Doc, redactor: Redactor): string {
-  const summary = redacted(doc.summary, redactor);
+/** `summary` is the document's own, or the core's without names. */
+export function report(doc: Doc, summary: Summary, redacted: boolean): string {
   const total = words.totalBytes(summary);
   const operators = [...summary.operators].sort((a, b) => words.operatorBytes(b) - words.operatorBytes(a));
   const body = h('body', {},
-    h('h1', {}, `${words.kindOf(summary)} ${summary.checkpoint_id} of ${words.releases(summary)}`),
-    h('p', { class: 'm' }, h('bdi', {}, brief(redactor.path(doc.name), 300)), summary.at === null ? '' : [' in ', h('bdi', {}, brief(summary.at, 600))]),
+    h('h1', {}, `${words.kindOf(summary)} ${summary.checkpoint_id}, written by ${words.releases(summary)}`),
+    h('p', { class: 'm' }, redacted ? 'A _metadata file' : h('bdi', {}, brief(doc.name, 300)), summary.at === null ? '' : [' in ', h('bdi', {}, brief(summary.at, 600))]),
     h('p', {}, `${bytes(total)} of state (${number(total)} bytes) in ${count(summary.objects.total.objects, 'file', 'files')} and ${bytes(summary.inlined.bytes)} inlined; ${count(summary.operators.length, 'operator', 'operators')}; format ${summary.format_version}; _metadata of ${number(summary.metadata_bytes)} bytes, read to its end.`),
     h('p', {}, summary.relocatable.answer ? 'It can be moved as a directory.' : 'It can’t be moved by copying its directory: it names files by absolute paths or whole directories.'),
     h('h2', {}, 'Directories that it needs'),
@@ -71,7 +30,7 @@ export function report(doc: Doc, redactor: Redactor): string {
     h('h2', {}, 'Operators'),
     table([['Operator', false], ['Id', false], ['Parallelism', true], ['Bytes', true], ['Share', true]], operators.map((one) => [h('bdi', {}, brief(one.name ?? one.uid ?? '–', 300)), h('code', {}, one.id), `${one.parallelism} of ${one.max_parallelism}`, bytes(words.operatorBytes(one)), share(words.operatorBytes(one), total)])),
     summary.features.length === 0 ? null : [h('h2', {}, 'Recognised'), h('p', {}, summary.features.map(words.feature).join(', '))],
-    h('p', { class: 'm' }, `Made by the Stayput inspector, in the browser.${redactor.on ? ' Paths, names and ids are left out.' : ''}`));
+    h('p', { class: 'm' }, `Made by the Stayput inspector, in the browser.${redacted ? ' Names of buckets, directories, files and operators are replaced: the same name has the same replacement.' : ''}`));
   const page = h('html', { lang: 'en' },
     h('head', {}, h('meta', { charset: 'utf-8' }), h('meta', { 'http-equiv': 'Content-Security-Policy', content: "default-src 'none'; style-src 'unsafe-inline'" }), h('title', {}, `${words.kindOf(summary)} ${summary.checkpoint_id}`), h('meta', { name: 'viewport', content: 'width=device-width, initial-scale=1' }), h('style', {}, STYLE)),
     body);

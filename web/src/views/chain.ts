@@ -1,6 +1,6 @@
 // Everything about one row: its path, its bytes, and the chain from the checkpoint to the file.
 import type { App } from '../app';
-import type { Whose } from '../core/types';
+import type { Detail } from '../core/types';
 import { brief, h, name, type Child } from '../dom';
 import { term } from '../explain';
 import { bytes, count, number } from '../quantity';
@@ -8,38 +8,6 @@ import type { Doc } from '../store';
 import * as words from '../words';
 import { STATUS_LEVEL, statusWords } from './files';
 import { badge, copyButton } from './parts';
-
-export interface OperatorName {
-  number: number;
-  id: string;
-  uid: string | null;
-  name: string | null;
-}
-
-export interface Detail {
-  row: number;
-  location: string;
-  written: string;
-  names: 'absolute' | 'relative' | 'directory';
-  size: number | null;
-  size_means: 'exactly' | 'at_least' | 'uncompressed' | 'not_said';
-  state_bytes: number | null;
-  segment_start: number | null;
-  role: string;
-  role_in_words: string;
-  operator: OperatorName;
-  subtask: number | null;
-  key_groups: [number, number] | null;
-  whose: Whose;
-  part: string | null;
-  directory: string | null;
-  handles: number;
-  /** The first byte of the handle, and the one behind its last. */
-  bytes: [number, number];
-  local_path: string | null;
-  status: string;
-  chain: string[];
-}
 
 const NAMES: Record<Detail['names'], string> = { absolute: 'an absolute path', relative: 'a path relative to _metadata', directory: 'a directory as a whole' };
 

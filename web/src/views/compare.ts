@@ -1,27 +1,11 @@
 // Two or more checkpoints side by side: what stayed, came and went; and over a series, which brought which bytes.
 import type { App, View } from '../app';
-import { brief, fill, h, name, type Child } from '../dom';
+import { brief, fill, h, name, prose, type Child } from '../dom';
 import { bytes, count, number, share } from '../quantity';
 import type { Doc } from '../store';
 import * as words from '../words';
-import type { OperatorName } from './chain';
+import type { Comparison, Sum } from '../core/types';
 import { failed, legend } from './parts';
-
-interface Sum {
-  objects: number;
-  bytes: number;
-}
-interface Difference {
-  kept: Sum;
-  added: Sum;
-  dropped: Sum;
-}
-interface Comparison {
-  snapshots: { given: number; checkpoint_id: number; savepoint: boolean | null; at: string | null; needs: Sum; introduced_by: Sum[] }[];
-  steps: (Difference & { from: number; to: number; operators: (Difference & { operator: OperatorName })[]; operators_left_out: number; added_examples: string[]; dropped_examples: string[] })[];
-  lineage: (Sum & { by: number; checkpoint_id: number; example: string | null })[];
-  sentence: string;
-}
 
 /** Colours are told apart by their order; more than eight would not be. */
 const SHADES = 8;
@@ -71,17 +55,17 @@ export function compare(app: App, doc: Doc): View {
     };
     const last = said.lineage.reduce((sum, one) => sum + one.bytes, 0);
     fill(answer,
-      h('p', { class: 'lead-line' }, brief(said.sentence, 900)),
+      h('p', { class: 'lead-line' }, prose(said.sentence)),
       lineage(said, title),
       h('section', { class: 'spaced', 'data-table': 'steps' }, h('h2', {}, 'From one to the next'),
         table(['Step', 'Kept', 'Added', 'Dropped', 'New'], said.steps.map((step) => h('tr', { class: docs[said.snapshots[step.to]!.given] === doc ? 'here' : '' },
           h('th', { scope: 'row' }, `${title(step.from)} → ${title(step.to)}`), [step.kept, step.added, step.dropped].map((one) => h('td', { class: 'right' }, cell(one))), h('td', { class: 'right' }, share(step.added.bytes, step.added.bytes + step.kept.bytes)))), 'From one checkpoint to the next')),
       h('section', { class: 'spaced', 'data-table': 'lineage' }, h('h2', {}, `What ${title(said.snapshots.length - 1).toLowerCase()} needs, by who named it first`),
         table(['First named by', 'Bytes', 'Share', 'Files'], said.lineage.filter(({ objects }) => objects > 0).map((one) => h('tr', {}, h('th', { scope: 'row' }, title(one.by)), h('td', { class: 'right' }, bytes(one.bytes)), h('td', { class: 'right' }, share(one.bytes, last)), h('td', { class: 'right' }, number(one.objects)))), 'What the last one needs')),
-      said.steps.map((step) => h('details', { class: 'card spaced' }, h('summary', {}, `By operator: ${title(step.from)} → ${title(step.to)}`),
+      h('section', { class: 'card spaced steps' }, h('h2', {}, 'By operator'), said.steps.map((step) => h('details', {}, h('summary', {}, `${title(step.from)} → ${title(step.to)}`),
         table(['Operator', 'Kept', 'Added', 'Dropped'], step.operators.map((one) => h('tr', {}, h('th', { scope: 'row' }, h('bdi', {}, brief(words.operatorName(one.operator), 120))), [one.kept, one.added, one.dropped].map((part) => h('td', { class: 'right' }, cell(part))))), 'By operator'),
         step.operators_left_out > 0 ? h('p', { class: 'small muted' }, `and ${count(step.operators_left_out, 'smaller one', 'smaller ones')}`) : null,
-        examples('Files that were added', step.added_examples, step.added.objects), examples('Files that were dropped', step.dropped_examples, step.dropped.objects))));
+        examples('Files that were added', step.added_examples, step.added.objects), examples('Files that were dropped', step.dropped_examples, step.dropped.objects)))));
   };
   app.core.ask('compare', { docs: docs.map((one) => one.doc) }).then((text) => show(JSON.parse(text) as Comparison), (error: unknown) => fill(answer, failed(error)));
   return { element };

@@ -1,7 +1,7 @@
 // The checkpoint against a listing: what is missing, what can be had again, what nobody names.
 import type { App, View } from '../app';
-import type { Amount } from '../core/types';
-import { brief, fill, h, name, type Child } from '../dom';
+import type { Check } from '../core/types';
+import { brief, fill, h, name, prose, type Child } from '../dom';
 import type { Opening } from '../open/opening';
 import { bytes, count, number } from '../quantity';
 import type { Doc } from '../store';
@@ -9,24 +9,13 @@ import { steps } from './chain';
 import { STATUS_LEVEL, statusWords } from './files';
 import { badge, failed, verdict, type Level } from './parts';
 
-interface Orphans {
-  objects: number;
-  bytes: number;
-  examples: string[];
-}
-interface Check {
-  verdict: 'healthy' | 'repairable' | 'lost' | 'unknown';
-  sentence: string;
-  next_step: string;
-  by_status: (Amount & { status: string; meaning: string; examples: string[] })[];
-  metadata: string | null;
-  named_directories: number;
-  unreferenced_own: Orphans;
-  unreferenced_elsewhere: Orphans;
-  chain: string[];
-}
-
 const LEVEL: Record<Check['verdict'], Level> = { healthy: 'ok', repairable: 'warn', lost: 'bad', unknown: 'info' };
+
+/** Where something is missing, not knowing whether it can be had again is no comfort. */
+export function levelOf(said: Check): Level {
+  const missing = said.by_status.some(({ status, objects }) => objects > 0 && (status === 'missing' || status === 'wrong_size'));
+  return missing ? 'bad' : (LEVEL[said.verdict] ?? 'info');
+}
 
 function list(key: string, heading: Child, about: string, examples: readonly string[], total: number, app: App, needed: boolean): Child {
   if (total === 0) return null;
@@ -48,20 +37,18 @@ export function exists(app: App, doc: Doc, opening: Opening): View {
       h('button', { type: 'button', onclick: () => document.getElementById('file-input')?.click() }, 'Choose a file')));
   const answer = h('div', { 'aria-live': 'polite' });
   const element = h('div', { class: 'page', 'data-view': 'exists' },
-    h('div', { class: 'view-head' }, h('h1', {}, 'Do the files exist?'), h('p', {}, 'Hold the checkpoint against a listing of the bucket or the directory.')), answer,
+    h('div', { class: 'view-head' }, h('h1', {}, 'Is all that it needs there?'), h('p', {}, 'Hold the checkpoint against a listing of the bucket or the directory.')), answer,
     listing === null ? how : h('details', { class: 'spaced' }, h('summary', {}, 'Check against another listing'), how));
   if (listing === null) return { element };
   const show = (said: Check): void => {
     const sentence = typeof listing.describe.sentence === 'string' ? listing.describe.sentence : '';
-    // Where something is missing, not knowing whether it can be had again is no comfort.
-    const missing = said.by_status.some(({ status, objects }) => objects > 0 && (status === 'missing' || status === 'wrong_size'));
     fill(answer,
-      verdict(missing ? 'bad' : (LEVEL[said.verdict] ?? 'info'), h('span', { 'data-verdict': said.verdict }, brief(said.sentence, 900)), brief(said.next_step, 900)),
+      verdict(levelOf(said), h('span', { 'data-verdict': said.verdict }, prose(said.sentence)), prose(said.next_step)),
       doc.at === undefined ? h('p', { class: 'notice warn' }, h('span', {}, 'Where the checkpoint lies isn’t known, so files that it names relative to itself can’t be looked for by their key. ', h('button', { type: 'button', class: 'link', onclick: () => app.go('glance') }, 'Say where it lies'))) : null,
       h('dl', { class: 'figures' }, said.by_status.filter(({ objects }) => objects > 0).map((one) => h('div', {},
-        h('dt', {}, badge(STATUS_LEVEL[one.status] ?? 'info'), ' ', statusWords(one.status)), h('dd', { 'data-count': one.status }, number(one.objects)), h('dd', { class: 'sub' }, bytes(one.bytes)))),
-        said.metadata === null ? null : h('div', {}, h('dt', {}, badge(STATUS_LEVEL[said.metadata] ?? 'info'), ' _metadata itself'), h('dd', {}, statusWords(said.metadata)), h('dd', { class: 'sub' }, ' '))),
-      h('p', { class: 'small muted spaced' }, `Against ${brief(listing.name, 120)}. ${brief(sentence, 400)}`),
+        h('dt', {}, badge(STATUS_LEVEL[one.status] ?? 'info'), ' ', cap(statusWords(one.status))), h('dd', { 'data-count': one.status }, number(one.objects)), h('dd', { class: 'sub' }, bytes(one.bytes)))),
+        said.metadata === null ? null : h('div', {}, h('dt', {}, badge(STATUS_LEVEL[said.metadata] ?? 'info'), ' _metadata itself'), h('dd', {}, statusWords(said.metadata)), h('dd', { class: 'sub' }, 'the file that you see'))),
+      h('p', { class: 'small muted spaced' }, `Checked against ${brief(listing.name, 120)}. ${brief(sentence, 400)}`),
       said.by_status.filter(({ status }) => status !== 'present' && status !== 'not_checked').map((one) => list(one.status, `${cap(statusWords(one.status))}: ${count(one.objects, 'file', 'files')}, ${bytes(one.bytes)}`, `${cap(one.meaning)}.`, one.examples, one.objects, app, true)),
       list('unreferenced_own', `In its own directory, and not named: ${count(said.unreferenced_own.objects, 'file', 'files')}, ${bytes(said.unreferenced_own.bytes)}`, 'This checkpoint doesn’t need them.', said.unreferenced_own.examples, said.unreferenced_own.objects, app, false),
       list('unreferenced_elsewhere', `Elsewhere in its job’s directory, and not named: ${count(said.unreferenced_elsewhere.objects, 'file', 'files')}, ${bytes(said.unreferenced_elsewhere.bytes)}`, 'This checkpoint doesn’t need them; other checkpoints can. Orphans only if no other one names them.', said.unreferenced_elsewhere.examples, said.unreferenced_elsewhere.objects, app, false),

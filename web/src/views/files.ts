@@ -2,12 +2,13 @@
 import type { App, View } from '../app';
 import { CoreError, Windows } from '../core/client';
 import type { Format, ViewQuery } from '../core/protocol';
+import type { Detail } from '../core/types';
 import { brief, fill, h } from '../dom';
 import { Grid, type Column } from '../grid';
 import { bytes, count, number } from '../quantity';
 import type { Doc } from '../store';
 import * as words from '../words';
-import { chain, type Detail } from './chain';
+import { chain } from './chain';
 import { failed, later, type Level } from './parts';
 
 /** Positions of the columns that the core gives. */
@@ -39,14 +40,14 @@ export function fileColumns(layout: () => Layout, withStatus: boolean): Column[]
   const t = (texts: readonly string[], key: string): string => texts[layout().texts[key] ?? -1] ?? '';
   const columns: Column[] = [
     {
-      id: 'location', title: 'File', width: 'minmax(360px, 3fr)', mono: true, sort: 'location',
+      id: 'location', title: 'File', width: 'minmax(290px, 3fr)', mono: true, sort: 'location',
       cell: (_, texts) => {
         const location = t(texts, 'location');
         return { text: tail(location), title: brief(location, 1000) };
       },
     },
     {
-      id: 'size', title: 'Size', width: '116px', right: true, sort: 'size',
+      id: 'size', title: 'Size', width: '96px', right: true, sort: 'size',
       cell: (numbers) => {
         const size = n(numbers, 'size');
         if (size < 0) return { text: 'not said', class: 'muted' };
@@ -54,11 +55,11 @@ export function fileColumns(layout: () => Layout, withStatus: boolean): Column[]
         return { text: bytes(size), title: `${means}${number(size)} bytes` };
       },
     },
-    { id: 'role', title: 'For', width: 'minmax(168px, 1fr)', sort: 'role', cell: (_, texts) => ({ text: words.role(t(texts, 'role')) }) },
+    { id: 'role', title: 'For', width: 'minmax(146px, 1fr)', sort: 'role', cell: (_, texts) => ({ text: words.role(t(texts, 'role')) }) },
     { id: 'operator', title: 'Operator', width: 'minmax(140px, 1.2fr)', sort: 'operator', cell: (_, texts) => ({ text: brief(t(texts, 'operator'), 200), title: brief(t(texts, 'operator'), 600) }) },
-    { id: 'subtask', title: 'Subtask', width: '86px', right: true, sort: 'subtask', cell: (numbers) => ({ text: n(numbers, 'subtask') < 0 ? '–' : String(n(numbers, 'subtask')) }) },
+    { id: 'subtask', title: 'Subtask', width: '82px', right: true, sort: 'subtask', cell: (numbers) => ({ text: n(numbers, 'subtask') < 0 ? '–' : String(n(numbers, 'subtask')) }) },
     {
-      id: 'key_group', title: 'Key groups', width: '112px', right: true, sort: 'key_group',
+      id: 'key_group', title: 'Key groups', width: '106px', right: true, sort: 'key_group',
       cell: (numbers) => {
         const from = n(numbers, 'key_group_from');
         const to = n(numbers, 'key_group_to');
@@ -73,7 +74,7 @@ export function fileColumns(layout: () => Layout, withStatus: boolean): Column[]
   ];
   if (withStatus) {
     columns.splice(2, 0, {
-      id: 'status', title: 'In the listing', width: '190px', sort: 'status',
+      id: 'status', title: 'In the listing', width: '140px', sort: 'status',
       cell: (numbers, texts) => {
         const said = t(texts, 'status') || layout().statuses[n(numbers, 'status')] || '';
         return { text: said === '' ? '–' : statusWords(said), class: STATUS_LEVEL[said] ?? '' };
@@ -95,7 +96,7 @@ export function files(app: App, doc: Doc): View {
   let layout: Layout = { numbers: {}, texts: {}, stride: 1, statuses: [] };
   const checked = app.store.state.listing !== null;
   const columns = fileColumns(() => layout, checked);
-  const grid = new Grid('Files that the checkpoint names', columns, checked ? 1390 : 1190, `file-${doc.key}`);
+  const grid = new Grid('Files that the checkpoint names', columns, checked ? 1230 : 1090, `file-${doc.key}`);
   const side = h('aside', { class: 'side', 'aria-label': 'The chosen file', tabindex: '0' });
   const counted = h('span', { class: 'count', role: 'status' });
   const text = h('input', { type: 'search', placeholder: 'Part of the path', 'aria-label': 'Part of the path', spellcheck: 'false', autocomplete: 'off' });
@@ -109,7 +110,7 @@ export function files(app: App, doc: Doc): View {
   const element = h('div', { class: 'page full', 'data-view': 'files' },
     h('h1', { class: 'sr' }, 'Files'),
     h('div', { class: 'toolbar' }, h('div', { class: 'grow' }, text), role, operator, job, status,
-      h('label', { class: 'nowrap small' }, once, ' each file once'), exportAs, counted),
+      h('div', { class: 'second' }, counted, h('label', { class: 'nowrap small check' }, once, 'Each file once'), exportAs)),
     h('div', { class: 'split' }, grid.element, side));
 
   let view: number | undefined;

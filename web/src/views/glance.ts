@@ -1,22 +1,20 @@
 // The first view: what it is, whether it is whole, whether it needs others; then numbers; then detail.
 import type { App, View } from '../app';
-import type { Amount, Summary } from '../core/types';
-import { brief, h, name, type Child } from '../dom';
+import type { Amount, Check, Glance as Whole, Summary } from '../core/types';
+import { brief, h, name, prose, type Child } from '../dom';
 import { explained, term } from '../explain';
 import type { Opening } from '../open/opening';
 import { bytes, count, number, share } from '../quantity';
 import type { Doc } from '../store';
 import * as words from '../words';
+import { levelOf } from './exists';
 import { badge, barRow, type Level } from './parts';
 
-interface Glance {
-  features: { name: string; meaning: string }[];
-  relocatable: boolean;
-  relocatable_because: string;
-  opaque?: string[];
-}
+type Glance = Pick<Whole, 'features' | 'relocatable' | 'relocatable_because'> & { new_bytes: Whole['new_bytes'] | null };
 
 const DISCARDED: Record<string, string> = { subsumed: 'a newer one is there', finished: 'the job finishes', cancelled: 'the job is cancelled', failed: 'the job fails', suspended: 'the job is suspended' };
+
+const cap = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 function line(level: Level, sentence: Child, sub?: Child): HTMLElement {
   return h('li', {}, badge(level), h('div', {}, sentence, sub === undefined || sub === null ? null : h('span', { class: 'sub' }, sub)));
@@ -25,15 +23,22 @@ function line(level: Level, sentence: Child, sub?: Child): HTMLElement {
 function headline(summary: Summary): string {
   const kind = words.kindOf(summary);
   const form = summary.properties?.savepoint_format;
-  const what = summary.kind?.savepoint === true && form ? `${form === 'NATIVE' ? 'Native savepoint' : 'Canonical savepoint'}` : kind;
-  return `${what} ${summary.checkpoint_id} of ${words.releases(summary)}`;
+  const how = summary.kind?.savepoint === true ? (form ? (form === 'NATIVE' ? ['native'] : ['canonical']) : summary.features.includes('canonical_savepoint') ? ['canonical'] : [])
+    : [summary.features.includes('incremental_keyed_state') ? 'incremental' : '', summary.features.includes('changelog') ? 'changelog' : '', summary.features.includes('unaligned') ? 'unaligned' : ''].filter(Boolean);
+  const what = [...how, kind.toLowerCase()].join(' ');
+  return `${what.charAt(0).toUpperCase()}${what.slice(1)} ${summary.checkpoint_id}, written by ${words.releases(summary)}`;
 }
 
 const elsewhere = (summary: Summary): (Amount & { whose: string; directory: string })[] => summary.objects.by_directory.filter(({ whose }) => whose !== 'own' && whose !== 'unknown');
 
-function whole(summary: Summary): HTMLElement {
+function whole(app: App, summary: Summary, check: Check | undefined): HTMLElement {
   return line('ok', h('span', {}, 'The file is whole: all ', number(summary.metadata_bytes), ' bytes were understood.'),
-    'Whether the files that it names still exist is another question: drop a listing of the bucket.');
+    check !== undefined ? null : h('span', {}, 'Whether the files that it names still exist is another question: ', h('button', { type: 'button', class: 'link', onclick: () => app.go('exists') }, 'hold it against a listing of the bucket'), '.'));
+}
+
+/** What the listing that is open says of it. */
+function there(app: App, check: Check): HTMLElement {
+  return line(levelOf(check), prose(check.sentence), h('span', {}, 'By the listing that is open. ', h('button', { type: 'button', class: 'link', onclick: () => app.go('exists') }, 'See which files')));
 }
 
 function depends(app: App, summary: Summary): HTMLElement {
@@ -65,7 +70,7 @@ function moves(summary: Summary, glance: Glance): HTMLElement {
     summary.relocatable.relative_handles > 0 && !glance.relocatable ? `${count(summary.relocatable.relative_handles, 'handle is', 'handles are')} relative, ${count(summary.relocatable.absolute_handles, 'is', 'are')} absolute.` : null);
 }
 
-function figures(summary: Summary): HTMLElement {
+function figures(summary: Summary, glance: Glance): HTMLElement {
   const total = summary.objects.total;
   const own = words.ownExclusive(summary);
   const subtasks = summary.operators.reduce((sum, operator) => sum + operator.subtasks, 0);
@@ -74,11 +79,11 @@ function figures(summary: Summary): HTMLElement {
   const exact = (n: number): string => (n < 1024 ? '' : `${number(n)} bytes`);
   return h('dl', { class: 'figures' },
     cell(explained('Full size', 'Everything that a restore reads: the files that it names, each once, and the state inside _metadata.'), h('span', { 'data-figure': 'bytes', 'data-value': words.totalBytes(summary) }, bytes(words.totalBytes(summary))), total.changelog > 0 ? 'changelog counted uncompressed' : total.of_unknown_length > 0 ? `${count(total.of_unknown_length, 'file', 'files')} of unknown size besides` : exact(words.totalBytes(summary))),
+    glance.new_bytes === null ? null : cell(explained('New in it', 'What this snapshot added, as Flink counts it (checkpointed size): of incremental state only what was uploaded for it, of anything else all of it.'), glance.new_bytes.not_said > 0 && glance.new_bytes.bytes === 0 ? 'not said' : bytes(glance.new_bytes.bytes), glance.new_bytes.not_said > 0 ? `${count(glance.new_bytes.not_said, 'handle doesn’t', 'handles don’t')} say it` : glance.new_bytes.bytes === words.totalBytes(summary) ? 'all of it' : `${share(glance.new_bytes.bytes, words.totalBytes(summary))} of it`),
     cell(term('In its own directory', 'exclusive'), bytes(own.bytes), `${count(own.objects, 'file', 'files')} only it has`),
     cell('Files', h('span', { 'data-figure': 'objects', 'data-value': total.objects }, number(total.objects)), `named by ${count(summary.objects.handles, 'handle', 'handles')}`),
-    cell('Operators', h('span', { 'data-figure': 'operators', 'data-value': summary.operators.length }, number(summary.operators.length)), finished > 0 ? `${number(finished)} finished` : 'none finished'),
-    cell('Subtasks', number(subtasks), `largest max. parallelism ${number(Math.max(0, ...summary.operators.map((operator) => operator.max_parallelism)))}`),
-    cell(term('Inlined', 'inlined'), h('span', { 'data-figure': 'inlined', 'data-value': summary.inlined.bytes }, bytes(summary.inlined.bytes)), `in ${count(summary.inlined.handles, 'handle', 'handles')} of _metadata`));
+    cell('Operators', h('span', { 'data-figure': 'operators', 'data-value': summary.operators.length }, number(summary.operators.length)), `${count(subtasks, 'subtask', 'subtasks')}${finished > 0 ? `, ${number(finished)} finished` : ''}`),
+    cell(term('Inlined', 'inlined'), h('span', { 'data-figure': 'inlined', 'data-value': summary.inlined.bytes }, bytes(summary.inlined.bytes)), `in ${count(summary.inlined.handles, 'handle', 'handles')}`));
 }
 
 function byOperator(app: App, summary: Summary): HTMLElement {
@@ -91,7 +96,18 @@ function byOperator(app: App, summary: Summary): HTMLElement {
       most.map(({ operator, total }) =>
         barRow(h('bdi', {}, brief(words.operatorName(operator), 90)), total === 0 ? 'no state' : `${bytes(total)} · ${share(total, whole)}`,
           Object.entries(operator.state).map(([kind, held]) => ({ value: held.bytes + held.inlined_bytes, colour: words.colour(kind) })), whole, () => app.go('operators', { operator: operator.id }))),
-      rest.length === 0 ? null : h('p', { class: 'small muted' }, `and ${count(rest.length, 'smaller one', 'smaller ones')}: ${bytes(rest.reduce((sum, { total }) => sum + total, 0))}`)));
+      rest.length === 0 ? null : h('p', { class: 'small muted' }, `and ${count(rest.length, 'smaller one', 'smaller ones')}: ${bytes(rest.reduce((sum, { total }) => sum + total, 0))}`)),
+    apart(summary, whole),
+    list.some(({ operator }) => operator.name !== null || operator.uid !== null) || list.length === 0 ? null : h('p', { class: 'small muted spaced' }, 'Files of this format have no names of operators, only ids: what Flink makes of an operator’s uid.'));
+}
+
+/** Where operators together have more or less than the whole, it says why. */
+function apart(summary: Summary, sum: number): Child {
+  const total = words.totalBytes(summary);
+  if (Math.abs(total - sum) < 0.02 * total) return null;
+  return h('p', { class: 'small muted spaced' }, sum < total
+    ? `Together ${bytes(sum)}: parts of merged files. The files also hold parts that it doesn’t need, so that it keeps ${bytes(total)}.`
+    : `Together ${bytes(sum)}: files that several operators need count for each of them.`);
 }
 
 function byDirectory(app: App, doc: Doc, opening: Opening): HTMLElement {
@@ -101,12 +117,14 @@ function byDirectory(app: App, doc: Doc, opening: Opening): HTMLElement {
   return h('section', { class: 'card' }, h('h2', {}, 'Where the files lie'),
     h('div', { class: 'bars' },
       list.slice(0, 8).map((one) => h('div', { class: 'bar-row' },
-        h('span', { class: 'label wrap' }, name(one.directory === '' ? 'beside _metadata' : one.directory), h('span', { class: 'muted small' }, ` ${words.whose(one.whose)}`)),
+        h('span', { class: 'label wrap across' }, name(one.directory === '' ? 'beside _metadata' : one.directory)),
+        h('span', { class: 'muted small' }, cap(words.whose(one.whose))),
         h('span', { class: 'value' }, `${bytes(one.bytes)} · ${count(one.objects, 'file', 'files')}`),
         bar(one.bytes, whole, one.whose === 'own' ? 0 : 3))),
       list.length > 8 || summary.objects.directories_left_out > 0 ? h('p', { class: 'small muted' }, `and ${count(list.length - Math.min(8, list.length) + summary.objects.directories_left_out, 'more directory', 'more directories')}`) : null,
       list.length === 0 ? h('p', { class: 'muted' }, 'It names no files.') : null),
-    summary.objects.named_directory_count === 0 ? null : h('p', { class: 'small', style: null }, `${count(summary.objects.named_directory_count, 'directory is', 'directories are')} named as a whole, for merged files:`, h('ul', {}, summary.objects.named_directories.slice(0, 6).map(({ path }) => h('li', {}, name(path))))),
+    summary.objects.named_directory_count === 0 ? null : h('details', { class: 'spaced' }, h('summary', {}, `${count(summary.objects.named_directory_count, 'directory is', 'directories are')} named as a whole, for merged files`), h('ul', { class: 'stack small' }, summary.objects.named_directories.map(({ path }) => h('li', {}, name(path)))),
+      summary.objects.named_directory_count > summary.objects.named_directories.length ? h('p', { class: 'small muted' }, `and ${number(summary.objects.named_directory_count - summary.objects.named_directories.length)} more`) : null),
     place(app, doc, opening));
 }
 
@@ -175,18 +193,24 @@ export function glance(app: App, doc: Doc, opening: Opening): View {
   const own = words.ownExclusive(summary);
   const total = words.totalBytes(summary);
   const answer = h('ul', { class: 'answer' });
+  const numbers = h('div', {});
   const below = h('div', { class: 'cards' });
   const element = h('div', { class: 'page', 'data-view': 'glance' },
     h('h1', {}, headline(summary)),
-    h('p', { class: 'muted lead-line' }, h('bdi', {}, brief(doc.name, 160)), ` · ${bytes(total)} of state`, summary.objects.total.objects > 0 ? `, ${bytes(own.bytes)} of it in its own directory` : ''),
-    answer, figures(summary), below);
+    h('p', { class: 'muted lead-line' }, h('bdi', {}, brief(doc.name, 160)), ` · ${bytes(total)} of state in ${count(summary.objects.total.objects, 'file', 'files')}`, summary.objects.total.objects > 0 && own.bytes > 0 ? `, ${bytes(own.bytes)} of it in its own directory` : ''),
+    answer, numbers, below);
   // The sentences about relocation and features come from the core; their room is kept meanwhile by answering at once from the summary.
-  const draw = (said: Glance): void => {
-    answer.replaceChildren(whole(summary), depends(app, summary), moves(summary, said));
+  const draw = (said: Glance, check?: Check): void => {
+    answer.replaceChildren(whole(app, summary, check), ...(check === undefined ? [] : [there(app, check)]), depends(app, summary), moves(summary, said));
+    numbers.replaceChildren(figures(summary, said));
     below.replaceChildren(byOperator(app, summary), byDirectory(app, doc, opening), recorded(summary, said), opaque(summary));
   };
   element.style.visibility = 'hidden';
-  void app.ask<Glance>(doc, 'glance').then(draw, () => draw({ features: summary.features.map((key) => ({ name: key, meaning: words.feature(key) })), relocatable: summary.relocatable.answer, relocatable_because: 'see its handles' })).finally(() => {
+  const fallback: Glance = { features: summary.features.map((key) => ({ name: key, meaning: words.feature(key) })), relocatable: summary.relocatable.answer, relocatable_because: 'see its handles', new_bytes: null };
+  // Both are waited for, so that nothing moves down when the second comes.
+  const checked = app.checked(doc)?.then((text) => JSON.parse(text) as Check, () => undefined);
+  void Promise.all([app.ask<Glance>(doc, 'glance').catch(() => fallback), checked]).then(([said, check]) => {
+    draw(said, check);
     element.style.visibility = '';
   });
   return { element };

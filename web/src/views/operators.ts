@@ -1,29 +1,12 @@
 // Operator by operator: what it holds, and how evenly over subtasks and key groups.
 import type { App, View } from '../app';
-import type { Held } from '../core/types';
+import type { Held, KeyGroups, OperatorView as Operator } from '../core/types';
 import { brief, fill, h, name, svg, type Child } from '../dom';
 import { term } from '../explain';
 import { bytes, count, number, share } from '../quantity';
 import type { Doc } from '../store';
 import * as words from '../words';
 import { failed, legend, track } from './parts';
-
-interface Operator {
-  number: number;
-  id: string;
-  uid: string | null;
-  name: string | null;
-  parallelism: number;
-  max_parallelism: number;
-  finished: boolean;
-  finished_subtasks: number;
-  coordinator_bytes: number | null;
-  bytes: number;
-  state_by_kind: Record<string, Held>;
-  per_subtask: { subtask: number; bytes: number; handles: number }[];
-  subtasks_left_out: number;
-  per_key_group: { from: number[]; to: number[]; bytes: number[]; left_out: number };
-}
 
 const WIDTH = 600;
 const HEIGHT = 112;
@@ -55,13 +38,6 @@ function subtaskPlot(operator: Operator): Child {
   return h('div', {}, h('h3', {}, 'Over subtasks'), plot(`State by subtask, ${said}`, bars, list.length),
     h('p', { class: 'plot-note' }, h('span', {}, `subtask ${list[0]!.subtask}`), h('span', {}, said), h('span', {}, String(list.at(-1)!.subtask))),
     operator.subtasks_left_out > 0 ? h('p', { class: 'small muted' }, `${count(operator.subtasks_left_out, 'more subtask isn’t', 'more subtasks aren’t')} shown`) : null);
-}
-
-interface KeyGroups {
-  max_parallelism: number;
-  bytes: number[];
-  exact: number;
-  spread: number;
 }
 
 /** A plot of so many bars is as fine as its width. */

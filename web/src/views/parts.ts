@@ -40,10 +40,10 @@ export function barRow(label: Child, value: Child, parts: readonly Part[], whole
   return click === undefined ? h('div', { class: 'bar-row' }, inner) : h('button', { type: 'button', class: 'bar-row', onclick: click }, inner);
 }
 
-export function legend(kinds: readonly { words: Child; colour: number }[]): HTMLElement {
+export function legend(kinds: readonly { words: Child; colour: number }[], shade: 'b' | 'k' = 'b'): HTMLElement {
   return h('div', { class: 'legend' }, kinds.map(({ words, colour }) => {
     const swatch = h('i', { class: 'swatch' });
-    swatch.style.background = `var(--b${colour})`;
+    swatch.style.background = `var(--${shade}${colour})`;
     return h('span', {}, swatch, words);
   }));
 }

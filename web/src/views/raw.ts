@@ -1,21 +1,10 @@
 // The bytes, linked with the fields: a field shows its bytes, a byte its field.
 import type { App, View } from '../app';
+import type { Field, Fields } from '../core/types';
 import { brief, fill, h } from '../dom';
 import { count, number } from '../quantity';
 import type { Doc } from '../store';
 import { failed, later } from './parts';
-
-interface Field {
-  field: string;
-  at: number;
-  length: number;
-  value?: string | null;
-}
-
-interface Fields {
-  fields: Field[];
-  more: boolean;
-}
 
 const LINE = 21;
 const PER_LINE = 16;

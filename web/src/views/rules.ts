@@ -1,56 +1,11 @@
 // The checkpoint against a bucket's lifecycle rules: what they will take, and when. The core's forecast, the same as `stayput audit`'s.
 import type { App, View } from '../app';
-import { brief, fill, h, name, type Child } from '../dom';
+import type { BucketForecast as Bucket, Forecast, Harm, RuleName } from '../core/types';
+import { brief, fill, h, name, prose, type Child } from '../dom';
 import type { Opening } from '../open/opening';
 import { bytes, count, number } from '../quantity';
 import type { Doc } from '../store';
 import { badge, copyButton, failed, verdict, type Level } from './parts';
-
-interface Amount {
-  objects: number;
-  bytes: number;
-  of_unknown_size: number;
-}
-interface RuleName {
-  number: number;
-  id: string | null;
-}
-interface Harm {
-  job: string;
-  rule: RuleName;
-  kind: 'delete' | 'hide' | 'archive';
-  storage_class?: string;
-  days: number | null;
-  date: string | null;
-  if: string | null;
-  amount: Amount;
-  due: number;
-  of_unknown_age: number;
-  first: string | null;
-  last: string | null;
-  examples: string[];
-  put_back: { how: 'never' | 'perhaps_never' | 'for_days' | 'always'; days?: number; until?: string | null };
-}
-interface Bucket {
-  bucket: string;
-  versioning: string;
-  needed: Amount;
-  unlisted: number;
-  archived: Amount;
-  perhaps_archived: number;
-  hidden: number;
-  hidden_examples: string[];
-  harms: Harm[];
-  ages: { job: string; shared: number; oldest: string | null; oldest_written: string | null; days_today: number | null }[];
-  aborts: { rule: RuleName; prefix: string; days: number; uploads: number }[];
-  correction: { changes: { rule: RuleName; what: string; reaches_further: boolean }[]; configuration: string | null; command: string } | null;
-}
-interface Forecast {
-  buckets: Bucket[];
-  without_rules: Record<string, Amount>;
-  notes: string[];
-  sentence: string;
-}
 
 const DOES: Record<Harm['kind'], string> = { delete: 'deletes for good', hide: 'expires (hides below a delete marker)', archive: 'moves to an archive class, where no job can read it' };
 const IF: Record<string, string> = { tags: 'its tags fit', size: 'its size fits', minimum_size: 'it is large enough', version: 'versioning is as assumed', newer_versions: 'newer versions exist' };
@@ -82,7 +37,7 @@ function putBack(harm: Harm): string {
 
 function harmCard(harm: Harm): HTMLElement {
   const unsure = harm.if !== null && harm.if !== 'version';
-  const when = harm.date !== null ? `on ${day(harm.date)}` : `${count(harm.days ?? 0, 'day', 'days')} after it was written`;
+  const when = harm.date !== null ? `on ${day(harm.date)}` : `${count(harm.days ?? 0, 'day', 'days')} after each of them was written`;
   return h('section', { class: 'card spaced', 'data-harm': harm.kind },
     h('h2', {}, badge(unsure ? 'warn' : 'bad'), ' ', ruleName(harm.rule), unsure ? ' perhaps takes files that it needs' : ' takes files that it needs'),
     h('dl', { class: 'facts' },
@@ -90,10 +45,10 @@ function harmCard(harm: Harm): HTMLElement {
       h('dt', {}, 'When'), h('dd', {}, when),
       harm.first === null ? null : [h('dt', {}, 'The first from'), h('dd', {}, h('strong', {}, day(harm.first)), harm.due > 0 ? ` (${number(harm.due)} are due now)` : '')],
       harm.last === null || harm.last === harm.first ? null : [h('dt', {}, 'The last from'), h('dd', {}, day(harm.last))],
-      harm.of_unknown_age === 0 ? null : [h('dt', {}, 'Of unknown age'), h('dd', {}, number(harm.of_unknown_age))],
+      harm.of_unknown_age === 0 ? null : [h('dt', {}, 'Of unknown age'), h('dd', {}, `${count(harm.of_unknown_age, 'file', 'files')}: a listing that has times (list-objects-v2, list-object-versions) tells on which day`)],
       harm.if === null ? null : [h('dt', {}, 'Only if'), h('dd', {}, IF[harm.if] ?? harm.if)],
       h('dt', {}, 'Can be put back'), h('dd', {}, putBack(harm)),
-      h('dt', {}, 'Needed by'), h('dd', {}, name(harm.job))),
+      h('dt', {}, 'Needed by the job in'), h('dd', {}, name(harm.job))),
     h('details', {}, h('summary', {}, 'For example'), h('ul', { class: 'stack' }, harm.examples.map((one) => h('li', {}, name(one))))));
 }
 
@@ -138,10 +93,10 @@ export function rules(app: App, doc: Doc, opening: Opening): View {
     const key = sure || uploads ? 'hurts' : harms.length > 0 ? 'perhaps' : 'safe';
     const others = Object.entries(said.without_rules);
     fill(answer,
-      verdict(level, h('span', { 'data-verdict': key }, brief(said.sentence, 900))),
+      verdict(level, h('span', { 'data-verdict': key }, prose(said.sentence))),
       said.buckets.map((bucket) => bucketCards(app, bucket)),
       others.length === 0 ? null : h('p', { class: 'notice warn spaced' }, h('span', {}, 'It needs files in other buckets as well, whose rules nobody told: ', others.map(([bucket, amount], i) => [i > 0 ? ', ' : '', name(bucket), ` (${count(amount.objects, 'file', 'files')})`]), '.')),
-      said.notes.map((note) => h('p', { class: 'small muted spaced' }, brief(note, 600))));
+      said.notes.map((note) => h('p', { class: 'small muted spaced' }, prose(note, 600))));
   };
   if (given !== null && given.text.trim() !== '') {
     const args = { doc: doc.doc, rules: new TextEncoder().encode(given.text), today: Date.now(), ...(listing === null ? {} : { listing: listing.listing }) };

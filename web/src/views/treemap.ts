@@ -1,24 +1,16 @@
 // Bytes by operator → subtask → kind → file. Each cell is a button; arrows move to the nearest cell, Enter zooms in, Backspace out.
 import { hierarchy, treemap as layout, treemapSquarify, type HierarchyRectangularNode } from 'd3-hierarchy';
 import type { App, View } from '../app';
+import type { TreeNode } from '../core/types';
 import { brief, fill, h } from '../dom';
 import { bytes, count, share } from '../quantity';
 import type { Doc } from '../store';
 import * as words from '../words';
 import { failed, legend } from './parts';
 
-interface Node {
-  key: string;
-  /** Escaped by the core. */
-  name: string;
-  kind: 'snapshot' | 'operator' | 'subtask' | 'role' | 'handle' | 'others';
-  bytes: number;
-  handles: number;
-  row: number | null;
+interface Node extends Omit<TreeNode, 'kind' | 'children'> {
+  kind: TreeNode['kind'] | 'others';
   children: Node[];
-  child_count: number;
-  /** Of children that aren't listed. */
-  others_bytes: number;
 }
 
 /** Children that aren't listed are one more cell, so that the areas stay true. */
@@ -35,6 +27,7 @@ const MOST_CELLS = 700;
 const KIND: Record<string, string> = { snapshot: 'all', operator: 'operator', subtask: 'subtask', role: 'kind', handle: 'file', others: 'the rest' };
 
 function label(node: Node): string {
+  if (node.kind === 'snapshot') return 'All operators';
   if (node.kind === 'role') return words.role(node.name);
   if (node.kind === 'subtask') return node.name.charAt(0).toUpperCase() + node.name.slice(1);
   if (node.kind === 'handle') return brief(node.name.split('/').at(-1) ?? node.name, 80);
@@ -47,7 +40,7 @@ export function treemap(app: App, doc: Doc): View {
   const note = h('p', { class: 'tree-note' }, h('span', { role: 'status' }), h('span', { class: 'muted small' }, h('kbd', {}, 'Enter'), ' zooms in, ', h('kbd', {}, 'Backspace'), ' out, arrows move'));
   const element = h('div', { class: 'page full', 'data-view': 'treemap' },
     h('h1', { class: 'sr' }, 'Treemap'), crumbs, map, note,
-    legend(Object.keys(doc.summary.state).map((kind) => ({ words: words.role(kind), colour: words.colour(kind) }))));
+    legend(Object.keys(doc.summary.state).map((kind) => ({ words: words.role(kind), colour: words.colour(kind) })), 'k'));
   const path: Node[] = [];
   let token = 0;
 

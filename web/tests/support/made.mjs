@@ -74,14 +74,14 @@ function operator(out, version, { name = '', uid = '', id, parallelism, maxParal
 }
 
 /** A checkpoint of format 5 whose names, uids and paths are these. */
-export function hostile(names) {
+export function hostile(names, id = 7) {
   // What stands behind the operators, as Flink 2.0 wrote it.
   const real = readFileSync(metadata('2.0.2-heap-nouid-chk2'));
   const tail = real.subarray(real.lastIndexOf(Buffer.from([0xac, 0xed, 0x00, 0x05])));
   const out = new Writer(1 << 20);
   out.bytes([0x49, 0x60, 0x67, 0x2d]);
   out.i32(5);
-  out.i64(7);
+  out.i64(id);
   out.i32(0);
   out.i32(names.length);
   names.forEach((name, i) => {

@@ -338,8 +338,10 @@ impl<'l> Coverage<'l> {
         };
         let fits = |size: u64| extents.iter().all(|extent| extent.allows(size));
         let by_version = self.listing.kind() == ListingKind::Versions;
+        // What is cut off, and each file of an inventory, can have more versions of a key elsewhere; an inventory is a day old besides.
+        let shows_all = by_version && !self.listing.is_truncated();
         match existing {
-            Some(existing) => found(existing, fits, by_version),
+            Some(existing) => found(existing, fits, shows_all),
             None if self.listing.is_truncated() || !self.covers(key) => Status::NotCovered,
             None if by_version => Status::Gone,
             None => Status::Missing,
@@ -366,21 +368,18 @@ fn directory_of(key: &str) -> &str {
         .unwrap_or_else(|| &key[..file_name_start(key)])
 }
 
-fn found(existing: &Existing, fits: impl Fn(u64) -> bool, by_version: bool) -> Status {
+/// `shows_all`: what the listing shows of a key is all that there is of it.
+fn found(existing: &Existing, fits: impl Fn(u64) -> bool, shows_all: bool) -> Status {
     let below = existing.below.iter().any(|size| fits(*size));
     match existing.size {
         Some(size) if fits(size) && existing.is_archived() => Status::Archived,
         Some(size) if fits(size) => Status::Present,
         Some(_) if below => Status::Overwritten,
-        Some(_) => {
-            if by_version {
-                Status::Gone
-            } else {
-                Status::WrongSize
-            }
-        }
+        Some(_) if shows_all => Status::Gone,
+        Some(_) => Status::WrongSize,
         None if below => Status::Recoverable,
-        None => Status::Gone,
+        None if shows_all => Status::Gone,
+        None => Status::Missing,
     }
 }
 
@@ -433,7 +432,7 @@ impl Check {
             (
                 Verdict::Repairable,
                 format!(
-                    "It can't be restored as it is, but {} away can be put back from their versions.",
+                    "It can't be restored as it is: {} away, and can be put back from versions that are left.",
                     are(back)
                 ),
                 "Put them back with `stayput sweep --apply`, or copy the versions onto their keys. Then check again.",

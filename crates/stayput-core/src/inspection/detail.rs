@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::Document;
 use super::check::Status;
 use crate::handles::{NONE, Names, Row};
+use crate::layout::METADATA_FILE;
 use crate::location::{Location, ObjectLocation};
 use crate::report::summary::{Part as PlacePart, Whose};
 use crate::shown::{Quoted, Shown};
@@ -81,7 +82,7 @@ pub struct OperatorName {
 pub struct Referrers {
     /// What was asked, without spaces around it.
     pub asked: String,
-    /// How it was found: `location` (bucket and key, or path), `end_of_path`, `file_name`, `directory` (it lies below a directory that is named
+    /// How it was found: `location` (bucket and key, or path), `end_of_path`, `file_name`, `directory` (it is or lies below a directory that is named
     /// as a whole), `metadata` (it is the snapshot's own `_metadata`), or `nothing`.
     pub found_by: &'static str,
     /// The objects, each once; at most 20.
@@ -211,8 +212,12 @@ impl Document {
             return self.referred(asked, "nothing", Vec::new());
         }
         let wanted = Wanted::parse(asked);
-        if let Some(home) = &self.home
-            && wanted.is(&format!("{}/_metadata", home.location))
+        let metadata = self
+            .home
+            .as_ref()
+            .map(|home| format!("{}/_metadata", home.location));
+        if metadata.is_some_and(|metadata| wanted.is(&metadata) || wanted.is_end_of(&metadata))
+            || wanted.text() == METADATA_FILE
         {
             return self.referred(asked, "metadata", Vec::new());
         }
@@ -372,7 +377,7 @@ impl Document {
                 needed_by()
             ),
             "directory" => format!(
-                "It lies below a directory that {what} {id} names as a whole (file merging). Which files of it are needed can't be told from \
+                "It is, or lies below, a directory that {what} {id} names as a whole (file merging). Which files of it are needed can't be told from \
                  here: take all of them as needed."
             ),
             _ => format!(
@@ -476,13 +481,16 @@ impl Wanted {
                 .is_some_and(|before| before.is_empty() || before.ends_with('/'))
     }
 
+    /// Whether it is this directory, or below it.
     fn is_below(&self, directory: &str) -> bool {
         let directory = format!("{}/", directory.trim_end_matches('/'));
+        let within = |text: &str, directory: &str| {
+            text.starts_with(directory) || directory.strip_suffix('/') == Some(text.trim_end_matches('/'))
+        };
         self.whole
             .iter()
-            .any(|whole| whole.to_string().starts_with(&directory))
-            || (self.whole.is_empty()
-                && key_of(&directory).is_some_and(|prefix| self.text().starts_with(prefix)))
+            .any(|whole| within(&whole.to_string(), &directory))
+            || (self.whole.is_empty() && key_of(&directory).is_some_and(|prefix| within(self.text(), prefix)))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Rows for other programs, in chunks.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use serde::Serialize;
@@ -7,7 +8,7 @@ use serde::Serialize;
 use super::Document;
 use super::check::Status;
 use super::view::View;
-use crate::handles::NONE;
+use crate::handles::{NONE, Row};
 use crate::report::summary::Whose;
 use crate::shown::{Shown, ShownJson};
 
@@ -39,19 +40,19 @@ const HEAD: &str = "location,size,role,operator,operator_uid,operator_id,subtask
 
 /// One row of an export.
 #[derive(Serialize)]
-struct Exported<'a> {
-    location: String,
+pub(super) struct Exported<'a> {
+    pub(super) location: String,
     size: Option<u64>,
     role: String,
-    operator: Option<&'a str>,
-    operator_uid: Option<&'a str>,
-    operator_id: &'a str,
+    pub(super) operator: Option<Cow<'a, str>>,
+    pub(super) operator_uid: Option<Cow<'a, str>>,
+    pub(super) operator_id: Cow<'a, str>,
     subtask: Option<u32>,
     key_group_from: Option<u32>,
     key_group_to: Option<u32>,
     handles: u32,
     whose: Whose,
-    directory: &'a str,
+    pub(super) directory: Cow<'a, str>,
     status: Status,
     at_byte: usize,
 }
@@ -60,6 +61,18 @@ impl Document {
     /// The rows `from..from + count` of a view. The chunks of a view, one after the other, are one document: the first has the head, the one
     /// that reaches the end the foot.
     pub fn export(&self, view: &View, from: usize, count: usize, format: Format) -> String {
+        self.export_with(view, from, count, format, |_, _| ())
+    }
+
+    /// As [`Document::export`], each row changed before it is written.
+    pub(super) fn export_with(
+        &self,
+        view: &View,
+        from: usize,
+        count: usize,
+        format: Format,
+        mut change: impl FnMut(&Row, &mut Exported<'_>),
+    ) -> String {
         let mut text = String::new();
         if from == 0 {
             text.push_str(match format {
@@ -72,9 +85,13 @@ impl Document {
             }
         }
         for (place, row) in (from..).zip(view.window(from, count)) {
-            let Some(row) = self.exported(*row) else {
+            let Some(handle) = self.handles.all().get(*row as usize) else {
                 continue;
             };
+            let Some(mut row) = self.exported(handle) else {
+                continue;
+            };
+            change(handle, &mut row);
             match format {
                 Format::Csv => csv_line(&row, &mut text),
                 Format::Json => {
@@ -94,8 +111,7 @@ impl Document {
         text
     }
 
-    fn exported(&self, number: u32) -> Option<Exported<'_>> {
-        let row = self.handles.all().get(number as usize)?;
+    fn exported(&self, row: &Row) -> Option<Exported<'_>> {
         let operator = self.summary.operators.get(row.operator as usize)?;
         let lies = self.handles.lies(row);
         let groups = row.key_groups().filter(|groups| groups.count > 0);
@@ -103,15 +119,15 @@ impl Document {
             location: self.handles.location(row, &self.bytes).to_string(),
             size: row.size(),
             role: row.role().to_string(),
-            operator: operator.name.as_deref(),
-            operator_uid: operator.uid.as_deref(),
-            operator_id: &operator.id,
+            operator: operator.name.as_deref().map(Cow::Borrowed),
+            operator_uid: operator.uid.as_deref().map(Cow::Borrowed),
+            operator_id: Cow::Borrowed(&operator.id),
             subtask: (row.subtask != NONE).then_some(row.subtask),
             key_group_from: groups.map(|groups| groups.start),
             key_group_to: groups.map(|groups| groups.start.saturating_add(groups.count - 1)),
             handles: self.handles.handles_of(row),
             whose: lies.map_or(Whose::Unknown, |lies| lies.whose),
-            directory: lies.map_or("", |lies| &lies.job),
+            directory: Cow::Borrowed(lies.map_or("", |lies| &lies.job)),
             status: self.status_of(row),
             at_byte: row.span().start,
         })
@@ -124,15 +140,15 @@ fn csv_line(row: &Exported<'_>, text: &mut String) {
         row.location.clone(),
         row.size.map_or(String::new(), |size| size.to_string()),
         row.role.clone(),
-        row.operator.unwrap_or_default().to_owned(),
-        row.operator_uid.unwrap_or_default().to_owned(),
-        row.operator_id.to_owned(),
+        row.operator.as_deref().unwrap_or_default().to_owned(),
+        row.operator_uid.as_deref().unwrap_or_default().to_owned(),
+        row.operator_id.to_string(),
         number(row.subtask),
         number(row.key_group_from),
         number(row.key_group_to),
         row.handles.to_string(),
         word(row.whose),
-        row.directory.to_owned(),
+        row.directory.to_string(),
         word(row.status),
         row.at_byte.to_string(),
     ];

@@ -58,6 +58,8 @@ pub struct Listing {
     /// Keys by their last part: what was dropped as a directory is found by it.
     by_name: HashMap<Box<str>, Vec<Box<str>>>,
     truncated: bool,
+    /// A file of an S3 Inventory.
+    inventory: bool,
     bytes: u64,
 }
 
@@ -130,6 +132,7 @@ impl Listing {
             by_key: HashMap::new(),
             by_name: HashMap::new(),
             truncated,
+            inventory: false,
             bytes: 0,
         }
     }
@@ -176,6 +179,7 @@ impl Listing {
         };
         // An inventory comes in several files, and one of them says nothing of what it doesn't hold.
         let mut listing = Self::empty(kind, Some(inventory.bucket.clone()), true);
+        listing.inventory = true;
         for object in &inventory.objects {
             let existing = listing.by_key.entry(object.key.as_str().into()).or_default();
             match (object.is_delete_marker, object.is_latest) {
@@ -258,6 +262,8 @@ impl Listing {
         let objects = self.by_key.values().filter(|e| e.size.is_some()).count() as u64;
         let hidden = self.by_key.values().filter(|e| e.hidden).count() as u64;
         let what = match self.kind {
+            ListingKind::Versions if self.inventory => "A file of an S3 Inventory of all versions",
+            _ if self.inventory => "A file of an S3 Inventory of current versions",
             ListingKind::Versions => "A listing of versions",
             ListingKind::Objects => "A listing of visible objects",
             ListingKind::Text => {
@@ -273,7 +279,10 @@ impl Listing {
         } else {
             String::new()
         };
-        let cut = if self.truncated {
+        let cut = if self.inventory {
+            ". S3 writes an inventory once a day or a week, in several files: what changed since then isn't in it, and nothing can be concluded \
+             from what is absent"
+        } else if self.truncated {
             ". More would follow, so nothing can be concluded from what is absent"
         } else {
             ""

@@ -32,7 +32,8 @@ pub(super) fn json(bytes: &[u8], at: Option<&Location>) -> String {
     if damage.code != "not_metadata" {
         return serde_json::to_string(&reading).unwrap_or_default();
     }
-    let looks_like = match LooksLike::guess(bytes) {
+    let guess = LooksLike::guess(bytes);
+    let looks_like = match guess {
         LooksLike::Sst => "sst",
         LooksLike::HaPointer => "ha_pointer",
         LooksLike::CompletedCheckpoint => "completed_checkpoint",
@@ -48,9 +49,18 @@ pub(super) fn json(bytes: &[u8], at: Option<&Location>) -> String {
         reading: "not_metadata",
         form: super::FORM,
         looks_like,
-        sentence: damage.message.clone(),
-        meaning: damage.meaning,
-        what_next: damage.next_step,
+        sentence: format!("This is no `_metadata` of Flink: {guess}."),
+        meaning: match looks_like {
+            "sst" => "It holds state, and a checkpoint names it; which one isn't written in it.",
+            "text" => "It says nothing about any job. Downloads that fail leave such a text behind.",
+            _ => damage.meaning,
+        },
+        what_next: match looks_like {
+            "sst" => {
+                "Open the _metadata of the chk-N or savepoint directory that needs it. There its name tells which operator breaks without it."
+            }
+            _ => damage.next_step,
+        },
     };
     serde_json::to_string(&wrong).unwrap_or_default()
 }

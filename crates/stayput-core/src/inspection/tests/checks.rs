@@ -225,6 +225,59 @@ fn a_hidden_an_overwritten_and_an_archived_object_are_told_apart() {
     assert_eq!((check.verdict, document.status(0)), (Verdict::Lost, Status::Gone));
 }
 
+/// A file of an inventory is a day old and one of several: what it doesn't show can exist.
+#[test]
+fn a_file_of_an_inventory_never_says_that_something_is_lost() {
+    let mut checked = 0;
+    for case in cases().iter().filter(|case| case.pointer.starts_with("s3")) {
+        let mut document = opened(&case.bytes, Some(&case.pointer));
+        let Some(row) = document.handles.all().first().copied() else {
+            continue;
+        };
+        let location = document.handles.location(&row, &document.bytes).to_string();
+        let (bucket, key) = location.strip_prefix("s3://").unwrap().split_once('/').unwrap();
+        let size = row.size().unwrap();
+        let line = |latest: bool, marker: bool, size: u64| {
+            let size = if marker { String::new() } else { size.to_string() };
+            format!(
+                "\"{bucket}\",\"{key}\",\"v\",\"{latest}\",\"{marker}\",\"{size}\",\"2026-03-01T12:00:00.000Z\"\n"
+            )
+        };
+        let other =
+            format!("\"{bucket}\",\"another\",\"v\",\"true\",\"false\",\"1\",\"2026-03-01T12:00:00.000Z\"\n");
+        for (rows, status) in [
+            (other.clone(), Status::NotCovered),
+            (line(true, true, 0), Status::Missing),
+            (
+                line(true, true, 0) + &line(false, false, size + 7),
+                Status::Missing,
+            ),
+            (
+                line(true, true, 0) + &line(false, false, size),
+                Status::Recoverable,
+            ),
+            (line(true, false, size + 7), Status::WrongSize),
+            (
+                line(true, false, size + 7) + &line(false, false, size),
+                Status::Overwritten,
+            ),
+            (line(true, false, size), Status::Present),
+        ] {
+            let listing = Listing::read(rows.as_bytes(), "inventory.csv").unwrap();
+            assert!(
+                listing.describe().sentence.contains("inventory"),
+                "{}",
+                listing.describe().sentence
+            );
+            let check = document.check(&listing);
+            assert_eq!(document.status(0), status, "{rows}");
+            assert_ne!(check.verdict, Verdict::Lost, "{rows}: {check:?}");
+            checked += 1;
+        }
+    }
+    assert!(checked >= 21, "{checked} checks");
+}
+
 /// The stories hold real listings of versions beside the `_metadata` files that name what is in them.
 #[test]
 fn real_listings_of_the_stories_give_each_object_the_state_that_their_rows_show() {
