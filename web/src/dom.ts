@@ -70,6 +70,11 @@ export function brief(text: string, longest = LONGEST): string {
   return `${shown(text.slice(0, head))} … ${left} characters … ${shown(text.slice(-tail))}`;
 }
 
+/** Lines of text that others chose, as they are to be read; what is copied is the text itself. */
+export function block(text: string): string {
+  return text.split('\n').map(shown).join('\n');
+}
+
 /** A sentence of the core: what stands between backticks is code. */
 export function prose(text: string, longest = 900): Child {
   const parts = brief(text, longest).split('`');

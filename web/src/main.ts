@@ -41,7 +41,7 @@ const top = h(
   h('div', { class: 'docs-close' }, closeButton),
   h('form', { class: 'search', role: 'search', onsubmit: (event) => { event.preventDefault(); app.go('files', { text: searchInput.value }); } }, searchInput, h('kbd', { 'aria-hidden': 'true' }, '/')),
   h('div', { class: 'space' }),
-  h('div', { class: 'actions' }, openButton, shareButton, themeButton, helpButton),
+  h('div', { class: 'actions' }, shareButton, openButton, themeButton, helpButton),
 );
 
 const viewButtons = new Map<ViewId, HTMLButtonElement>();
@@ -130,12 +130,22 @@ function dropViews(fits: (key: string) => boolean): void {
 function showView(): void {
   const { state, doc } = app.store;
   const empty = state.docs.length === 0;
-  shell.classList.toggle('empty', empty && state.view !== 'rules');
+  // The start page gives way to another page: what is there for that moment isn't seen to move.
+  const bare = empty && state.view !== 'rules';
+  if (shell.classList.contains('empty') !== bare) {
+    main.style.visibility = 'hidden';
+    requestAnimationFrame(() => requestAnimationFrame(() => {
+      main.style.visibility = '';
+    }));
+  }
+  shell.classList.toggle('empty', bare);
   for (const [id, button] of viewButtons) {
     if (id === state.view) button.setAttribute('aria-current', 'page');
     else button.removeAttribute('aria-current');
   }
-  for (const element of [docSelect.parentElement!, closeButton.parentElement!, shareButton]) element.classList.toggle('hidden', empty);
+  for (const element of [docSelect.parentElement!, closeButton.parentElement!]) element.classList.toggle('hidden', empty);
+  // Its place is kept, so that its neighbours stay where they are.
+  shareButton.style.visibility = empty ? 'hidden' : '';
   hideTip();
   if (doc === undefined) {
     current = undefined;

@@ -74,7 +74,7 @@ export function fileColumns(layout: () => Layout, withStatus: boolean): Column[]
   ];
   if (withStatus) {
     columns.splice(2, 0, {
-      id: 'status', title: 'In the listing', width: '140px', sort: 'status',
+      id: 'status', title: 'In the listing', width: '182px', sort: 'status',
       cell: (numbers, texts) => {
         const said = t(texts, 'status') || layout().statuses[n(numbers, 'status')] || '';
         return { text: said === '' ? '–' : statusWords(said), class: STATUS_LEVEL[said] ?? '' };
@@ -96,7 +96,7 @@ export function files(app: App, doc: Doc): View {
   let layout: Layout = { numbers: {}, texts: {}, stride: 1, statuses: [] };
   const checked = app.store.state.listing !== null;
   const columns = fileColumns(() => layout, checked);
-  const grid = new Grid('Files that the checkpoint names', columns, checked ? 1230 : 1090, `file-${doc.key}`);
+  const grid = new Grid('Files that the checkpoint names', columns, checked ? 1272 : 1090, `file-${doc.key}`);
   const side = h('aside', { class: 'side', 'aria-label': 'The chosen file', tabindex: '0' });
   const counted = h('span', { class: 'count', role: 'status' });
   const text = h('input', { type: 'search', placeholder: 'Part of the path', 'aria-label': 'Part of the path', spellcheck: 'false', autocomplete: 'off' });

@@ -1,7 +1,7 @@
 // The checkpoint against a bucket's lifecycle rules: what they will take, and when. The core's forecast, the same as `stayput audit`'s.
 import type { App, View } from '../app';
 import type { BucketForecast as Bucket, Forecast, Harm, RuleName } from '../core/types';
-import { brief, fill, h, name, prose, type Child } from '../dom';
+import { block, brief, fill, h, name, prose, type Child } from '../dom';
 import type { Opening } from '../open/opening';
 import { bytes, count, number } from '../quantity';
 import type { Doc } from '../store';
@@ -65,9 +65,9 @@ function bucketCards(app: App, bucket: Bucket): Child {
       oldest?.oldest_written == null ? null : h('p', { class: 'spaced' }, `The oldest file that it needs was written on ${day(oldest.oldest_written)}: `, name(oldest.oldest ?? ''))),
     correction === null ? null : h('section', { class: 'card spaced stack' }, h('h2', {}, 'Rules that leave it alone'),
       h('ul', { class: 'stack' }, correction.changes.map((change) => h('li', {}, ruleName(change.rule), `: ${brief(change.what, 600)}`, change.reaches_further ? h('span', { class: 'muted' }, ' It reaches beyond checkpoints: there too.') : null))),
-      h('pre', { 'data-corrected': true, tabindex: '0' }, correction.configuration ?? 'no rule is left'),
+      h('pre', { 'data-corrected': true, tabindex: '0' }, correction.configuration === null ? 'no rule is left' : block(correction.configuration)),
       h('div', { class: 'input-row' }, correction.configuration === null ? null : copyButton(app, correction.configuration, 'Copy the rules'), copyButton(app, correction.command, 'Copy the command')),
-      h('pre', { tabindex: '0' }, correction.command)),
+      h('pre', { tabindex: '0' }, block(correction.command))),
   ];
 }
 

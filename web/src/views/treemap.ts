@@ -57,6 +57,8 @@ export function treemap(app: App, doc: Doc): View {
     const root = hierarchy(at, childrenOf).sum((node) => (node.children.length === 0 ? Math.max(0, node.bytes) : 0)).sort((a, b) => (b.value ?? 0) - (a.value ?? 0));
     const placed = layout<Node>().tile(treemapSquarify.ratio(1.4)).size([width, height]).paddingInner(1).paddingOuter((node) => (node.depth === 0 ? 0 : 2)).paddingTop((node) => (node.depth === 0 ? 0 : node.x1 - node.x0 < 40 ? 2 : 20)).round(true)(root);
     const cells = placed.descendants().filter((node) => node.depth > 0 && node.x1 - node.x0 > 3 && node.y1 - node.y0 > 3).slice(0, MOST_CELLS);
+    // A cell that has the focus keeps it when the map is drawn anew, after a change of its size.
+    const focused = document.activeElement instanceof HTMLElement && map.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
     fill(map, cells.map((node) => {
       const { data } = node;
       const [w, high] = [node.x1 - node.x0, node.y1 - node.y0];
@@ -83,8 +85,10 @@ export function treemap(app: App, doc: Doc): View {
       return cell;
     }));
     if (cells.length === 0) fill(map, h('p', { class: 'page muted' }, 'There are no bytes to show.'));
-    map.querySelector<HTMLElement>('.cell')?.setAttribute('tabindex', '0');
+    const kept = focused === undefined ? undefined : [...map.querySelectorAll<HTMLElement>('.cell')].find((one) => one.dataset.key === focused);
+    (kept ?? map.querySelector<HTMLElement>('.cell'))?.setAttribute('tabindex', '0');
     tell(`${label(at)}: ${bytes(at.bytes)}${at.handles > 0 ? ` in ${count(at.handles, 'handle', 'handles')}` : ''}`);
+    kept?.focus();
   };
   const tell = (text: string): void => {
     note.firstElementChild!.textContent = text;
@@ -164,7 +168,7 @@ export function treemap(app: App, doc: Doc): View {
       }
     }
     if (best === undefined) return;
-    from.tabIndex = -1;
+    for (const one of map.querySelectorAll<HTMLElement>('.cell[tabindex="0"]')) one.tabIndex = -1;
     best.tabIndex = 0;
     best.focus();
   });
