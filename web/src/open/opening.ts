@@ -21,6 +21,8 @@ export interface Busy {
 
 export class Opening {
   private nextKey = 1;
+  /** How often the core was started anew. */
+  private generation = 0;
 
   constructor(
     private readonly app: App,
@@ -53,7 +55,8 @@ export class Opening {
 
   private async gathered(found: Gathered): Promise<void> {
     const { store } = this.app;
-    const opened: Doc[] = [];
+    let opened: Doc[] = [];
+    const since = this.generation;
     let other = false;
     const metadata: typeof found.files = [];
     for (const one of found.files) {
@@ -71,6 +74,7 @@ export class Opening {
       if (doc === 'cancelled') break;
       if (doc !== undefined) opened.push(doc);
     }
+    opened = await this.still(opened, since);
     if (metadata.length > MOST_DOCUMENTS) {
       found.notes.push(`${count(metadata.length, 'checkpoint', 'checkpoints')} were found; the newest ${MOST_DOCUMENTS} are open`);
     }
@@ -144,20 +148,28 @@ export class Opening {
   private async anew(): Promise<void> {
     const { core, store } = this.app;
     const { docs, listing, current } = store.state;
+    this.generation += 1;
     core.restart();
     this.app.forget();
     store.set({ docs: [], listing: null, current: null });
-    const again: Doc[] = [];
-    for (const doc of docs) {
-      const opened = await core.ask('open', { file: doc.file, name: doc.name, ...(doc.at === undefined ? {} : { at: doc.at }) });
-      if (opened.doc !== null) again.push({ ...doc, doc: opened.doc });
-    }
+    const again = await this.still(docs, this.generation - 1);
     if (listing !== null) {
       const bytes = new Uint8Array(await listing.source.arrayBuffer());
       const read = await core.ask('listing', { bytes, name: listing.name });
       store.set({ listing: { ...listing, listing: read.listing } });
     }
     if (again.length > 0) store.set({ docs: again, current: again.some(({ key }) => key === current) ? current : again[0]!.key });
+  }
+
+  /** Documents that were opened when the core had been started so often; if it was started anew since then, they are opened in the new one. */
+  private async still(docs: readonly Doc[], since: number): Promise<Doc[]> {
+    if (since === this.generation) return [...docs];
+    const again: Doc[] = [];
+    for (const doc of docs) {
+      const opened = await this.app.core.ask('open', { file: doc.file, name: doc.name, ...(doc.at === undefined ? {} : { at: doc.at }) });
+      if (opened.doc !== null) again.push({ ...doc, doc: opened.doc });
+    }
+    return again;
   }
 
   private async notWhole(path: string, reading: Reading, file: Blob, at: string | undefined): Promise<void> {

@@ -493,5 +493,5 @@ fn details_and_fields_tell_each_handles_own_bytes() {
 }
 
 mod checks;
-mod whereabouts;
 mod redaction;
+mod whereabouts;
