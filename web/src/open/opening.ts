@@ -158,7 +158,8 @@ export class Opening {
       const read = await core.ask('listing', { bytes, name: listing.name });
       store.set({ listing: { ...listing, listing: read.listing } });
     }
-    if (again.length > 0) store.set({ docs: again, current: again.some(({ key }) => key === current) ? current : again[0]!.key });
+    // What was dropped with the cancelled file may have come meanwhile.
+    if (again.length > 0) store.set({ docs: [...again, ...store.state.docs], current: again.some(({ key }) => key === current) ? current : again[0]!.key });
   }
 
   /** Documents that were opened when the core had been started so often; if it was started anew since then, they are opened in the new one. */
