@@ -29,27 +29,22 @@ function got<T>(map: Map<number, T>, key: number, what: string): T {
   return value;
 }
 
+const PIECE = 8 << 20;
+
 async function open(id: number, { file, name, at }: Operations['open']['args']): Promise<OpenedFile> {
   const began = performance.now();
   const upload = new core.Upload(file.size);
   let finished = false;
   try {
-    const reader = file.stream().getReader();
-    let read = 0;
-    let told = 0;
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      if (cancelled.delete(id)) {
-        await reader.cancel();
-        throw new Refusal('cancelled', `reading ${name} was cancelled`);
-      }
-      upload.push(value);
-      read += value.length;
-      if (read - told > 4_000_000 || read === file.size) {
-        told = read;
-        scope.postMessage({ id, progress: file.size === 0 ? 1 : read / file.size });
-      }
+    // In large pieces, the next one on its way while one is copied: a stream comes in thousands of small ones.
+    const piece = (from: number): Promise<ArrayBuffer> => file.slice(from, from + PIECE).arrayBuffer();
+    let coming = piece(0);
+    for (let at = 0; at < file.size; at += PIECE) {
+      const bytes = new Uint8Array(await coming);
+      if (cancelled.delete(id)) throw new Refusal('cancelled', `reading ${name} was cancelled`);
+      if (at + PIECE < file.size) coming = piece(at + PIECE);
+      upload.push(bytes);
+      scope.postMessage({ id, progress: Math.min(1, (at + PIECE) / file.size) });
     }
     const parsing = performance.now();
     finished = true;
