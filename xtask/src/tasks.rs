@@ -278,10 +278,7 @@ pub(crate) fn test(root: &Path, all: bool) -> Result<bool, String> {
         count_tests(command.args(["--", "--show-output"]), &logs.join("tests.log"))
     });
     drop(system);
-    // Not in every run until it is known how long a browser takes there.
-    if all || required("chromium") {
-        test_page(root, &mut steps, all);
-    }
+    test_page(root, &mut steps, all);
     steps.check("mutants", || fuzz::mutate(root));
     if all {
         steps.check("instructions", || count_instructions(root, false));
