@@ -1,6 +1,8 @@
 //! What lifecycle rules are due to do to one key, by what AWS's user guide says of them. Written without a look at the evaluator that it is
 //! held against: neither may find the other's faults by sharing them.
 
+use std::collections::BTreeMap;
+
 use s3_documents::bucket::Versioning;
 use s3_documents::lifecycle::{
     Expiration, LifecycleConfiguration, LifecycleRule, MinimumTransitionSize, TransitionTime,
@@ -113,14 +115,13 @@ impl<'r> RunningRules<'r> {
         }
         let moves = self.enabled().filter(|rule| takes(rule, key, Some(object)));
         let moves = moves.flat_map(|rule| {
-            let due = rule.transitions.iter().filter(move |transition| {
+            rule.transitions.iter().map(move |transition| {
                 let due = match transition.when {
                     TransitionTime::Days(days) => after_days(written, days),
                     TransitionTime::Date(date) => on_date(date, written),
                 };
-                due <= self.now
-            });
-            due.map(move |transition| (rule, transition.storage_class.as_str()))
+                (due, rule, transition.storage_class.as_str())
+            })
         });
         self.best_move(object, moves)
             .or_else(|| expired.map(|rule| (rule, Step::Hide)))
@@ -134,14 +135,12 @@ impl<'r> RunningRules<'r> {
         newer: usize,
     ) -> Option<(&'r LifecycleRule, Step<'r>)> {
         let object = version.object.as_ref();
-        let due = |days: u32, kept: Option<u32>| {
-            let enough = usize::try_from(kept.unwrap_or(0)).is_ok_and(|kept| newer >= kept);
-            enough && after_days(since, days) <= self.now
-        };
+        let enough = |kept: Option<u32>| usize::try_from(kept.unwrap_or(0)).is_ok_and(|kept| newer >= kept);
         let fitting = || self.enabled().filter(|rule| takes(rule, key, object));
         let purged = fitting().find(|rule| {
-            rule.noncurrent_expiration
-                .is_some_and(|e| due(e.noncurrent_days, e.newer_noncurrent_versions))
+            rule.noncurrent_expiration.is_some_and(|e| {
+                enough(e.newer_noncurrent_versions) && after_days(since, e.noncurrent_days) <= self.now
+            })
         });
         if let Some(rule) = purged {
             let kept = object.is_some_and(|object| object.is_locked(self.now));
@@ -150,8 +149,11 @@ impl<'r> RunningRules<'r> {
         let object = object?;
         let moves = fitting().flat_map(|rule| {
             let moves = rule.noncurrent_transitions.iter();
-            let due = moves.filter(|t| due(t.noncurrent_days, t.newer_noncurrent_versions));
-            due.map(move |transition| (rule, transition.storage_class.as_str()))
+            let moves = moves.filter(|transition| enough(transition.newer_noncurrent_versions));
+            moves.map(move |transition| {
+                let due = after_days(since, transition.noncurrent_days);
+                (due, rule, transition.storage_class.as_str())
+            })
         });
         self.best_move(object, moves)
     }
@@ -169,18 +171,33 @@ impl<'r> RunningRules<'r> {
         Some((rule, Step::Remove))
     }
 
-    /// Of several moves that are due the one to the cheapest class; only Intelligent-Tiering is preferred to what isn't an archive.
+    /// Where the moves that are due lead, one day after the other. Of those that are due on one day S3 chooses the one to the cheapest class;
+    /// only Intelligent-Tiering is preferred to whatever is no archive, also by what lies there already.
     fn best_move(
         &self,
-        object: &Object,
-        moves: impl Iterator<Item = (&'r LifecycleRule, &'r str)>,
+        object: &'r Object,
+        moves: impl Iterator<Item = (Timestamp, &'r LifecycleRule, &'r str)>,
     ) -> Option<(&'r LifecycleRule, Step<'r>)> {
-        let from = object.storage_class.as_deref().unwrap_or("STANDARD");
-        let possible = moves.filter(|(rule, to)| {
-            leads_down(from, to) && self.is_large_enough(rule, to, object.content.len())
-        });
-        let (rule, to) = possible.min_by_key(|(_, to)| preference(to))?;
-        Some((rule, Step::Move(to)))
+        let mut days: BTreeMap<Timestamp, Vec<(&'r LifecycleRule, &'r str)>> = BTreeMap::new();
+        for (due, rule, to) in moves.filter(|(due, ..)| *due <= self.now) {
+            if self.is_large_enough(rule, to, object.content.len()) {
+                days.entry(due).or_default().push((rule, to));
+            }
+        }
+        let mut class = object.storage_class.as_deref().unwrap_or("STANDARD");
+        let mut last = None;
+        for of_day in days.into_values() {
+            let possible = of_day
+                .into_iter()
+                .filter(|(_, to)| *to == class || leads_down(class, to));
+            if let Some((rule, to)) = possible.min_by_key(|(_, to)| preference(to))
+                && to != class
+            {
+                class = to;
+                last = Some((rule, Step::Move(to)));
+            }
+        }
+        last
     }
 
     fn is_large_enough(&self, rule: &LifecycleRule, to: &str, size: u64) -> bool {

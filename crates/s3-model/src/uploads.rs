@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use md5::{Digest, Md5};
+use s3_documents::bucket::Versioning;
 use stayput_core::timestamp::Timestamp;
 
 use crate::bucket::ModelBucket;
@@ -121,7 +122,8 @@ impl Contents {
         upload.ok_or(ErrorCode::NoSuchUpload)
     }
 
-    /// The object is as old as the upload: S3 dates it when it was begun.
+    /// The object is as old as the upload: S3 dates it when it was begun, and where versions are kept it takes the place of that age among
+    /// them. What was written or deleted since then stays on top.
     pub(crate) fn complete_upload(
         &mut self,
         hand: Hand<'_>,
@@ -160,6 +162,13 @@ impl Contents {
         let (key, begun) = (upload.key.clone(), upload.begun);
         let written = self.write_at(hand, &key, object, begun, EventKind::UploadCompleted)?;
         self.uploads.remove(id);
+        if self.versioning == Versioning::Enabled
+            && let Some(stack) = self.keys.get_mut(&key)
+            && let Some(version) = stack.pop()
+        {
+            let below = stack.iter().rposition(|v| v.last_modified <= begun);
+            stack.insert(below.map_or(0, |place| place + 1), version);
+        }
         Ok(written)
     }
 

@@ -53,6 +53,12 @@ impl<'b, 's, S: Server> Upload<'b, 's, S> {
         self.bucket.call(request).await
     }
 
+    /// With one part.
+    async fn complete_with(&self, body: &[u8]) -> Answer {
+        let part = self.part(1, body.to_vec()).await;
+        self.complete(&[(1, &part)]).await
+    }
+
     async fn abort(&self) -> Answer {
         let request = Request::AbortUpload {
             key: self.key.to_owned(),
@@ -112,14 +118,27 @@ pub(crate) async fn parts_become_one_object<S: Server>(story: &mut Story<'_, S>)
 pub(crate) async fn an_upload_is_as_old_as_its_beginning<S: Server>(story: &mut Story<'_, S>) {
     let bucket = story.bucket(Setup::Versioned).await;
     let upload = Upload::begin(&bucket, "a").await;
+    let slow = Upload::begin(&bucket, "raced").await;
+    let late = Upload::begin(&bucket, "deleted").await;
     story.wait(Duration::from_secs(3)).await;
     bucket.put("between", "1").await;
-    let part = upload.part(1, b"1".to_vec()).await;
-    upload.complete(&[(1, &part)]).await;
+    upload.complete_with(b"1").await;
     let between = bucket.head("between").await.last_modified;
     let of_upload = bucket.head("a").await.last_modified;
     let is_older = of_upload.is_some() && of_upload < between;
     story.see("it is older than what was written since", yes(is_older), "yes");
+    let quick = Upload::begin(&bucket, "raced").await;
+    quick.complete_with(b"22").await;
+    slow.complete_with(b"1").await;
+    story.see(
+        "the one that began last is current",
+        bucket.stack("raced").await,
+        "2* 1",
+    );
+    bucket.delete("deleted").await;
+    let done = late.complete_with(b"1").await;
+    story.see("completing one whose key was deleted since", done.said(), "ok");
+    story.see("it lies below the marker", bucket.stack("deleted").await, "M* 1");
 }
 
 pub(crate) async fn what_cannot_be_completed<S: Server>(story: &mut Story<'_, S>) {

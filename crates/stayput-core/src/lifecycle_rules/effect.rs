@@ -9,7 +9,7 @@ use s3_documents::lifecycle::{
 };
 
 use super::filter::{Fit, NotKnown, fit, reaches_into};
-use super::storage_class::step;
+use super::storage_class::{leads, preference, step};
 use super::{DAY, due};
 use crate::extent::Extent;
 use crate::location::file_name_start;
@@ -435,10 +435,10 @@ fn keep_the_first<'r>(found: &mut Vec<Effect<'r>>) -> Option<Effect<'r>> {
     Some(end)
 }
 
-/// By time; on one day a transition goes before a marker, and the warmer class before the colder.
+/// By time; on one day a transition goes before a marker, and the one that S3 chooses after the others.
 fn order(a: &Effect<'_>, b: &Effect<'_>) -> std::cmp::Ordering {
     let rank = |effect: &Effect<'_>| match effect.action {
-        Action::Transition { storage_class } => step(storage_class).unwrap_or(u8::MAX - 1),
+        Action::Transition { storage_class } => preference(storage_class),
         _ => u8::MAX,
     };
     let when = match (a.at, b.at) {
@@ -449,30 +449,29 @@ fn order(a: &Effect<'_>, b: &Effect<'_>) -> std::cmp::Ordering {
         .then_with(|| a.rule.cmp(&b.rule))
 }
 
-/// Of transitions in order, leaves those that lead down from the class before them, and of one day the last.
-fn steps_down(storage_class: Option<&str>, found: &mut Vec<Effect<'_>>) {
-    let mut last = storage_class
-        .and_then(step)
-        .or(storage_class.is_none().then_some(0));
+/// Of transitions in order, leaves those that lead on from the class before them, and of one day the last of these.
+fn steps_down<'r>(storage_class: Option<&str>, found: &mut Vec<Effect<'r>>) {
+    let written_to = storage_class.unwrap_or("STANDARD");
+    let mut moved_to: Option<&'r str> = None;
     let mut at = 0;
     while at < found.len() {
-        let Action::Transition { storage_class: class } = found[at].action else {
+        let Action::Transition { storage_class: to } = found[at].action else {
             at += 1;
             continue;
         };
-        let to = step(class);
-        let up = matches!((last, to), (Some(from), Some(to)) if to <= from) || storage_class == Some(class);
+        let from = moved_to.unwrap_or(written_to);
         let overtaken = found.get(at + 1).is_some_and(|next| {
-            next.depends_on.is_none()
-                && matches!(next.action, Action::Transition { .. })
-                && next.is_not_after(&found[at])
+            // The class where it lies may be the one that S3 prefers.
+            let chosen = matches!(next.action, Action::Transition { storage_class }
+                if storage_class == from || leads(from, storage_class));
+            chosen && next.depends_on.is_none() && next.is_not_after(&found[at])
         });
-        if up || overtaken {
+        if !leads(from, to) || to == written_to || overtaken {
             found.remove(at);
             continue;
         }
         if found[at].depends_on.is_none() {
-            last = to;
+            moved_to = Some(to);
         }
         at += 1;
     }

@@ -11,6 +11,30 @@ pub fn is_readable(storage_class: &str) -> Option<bool> {
     }
 }
 
+/// Whether transitions lead from one class to the other. Of classes that aren't S3's own nothing is known: they do.
+pub(super) fn leads(from: &str, to: &str) -> bool {
+    match (step(from), step(to)) {
+        // Down the stairs, but between these two there is no step.
+        (Some(a), Some(b)) => b > a && (from, to) != ("ONEZONE_IA", "GLACIER_IR"),
+        _ => from != to,
+    }
+}
+
+/// Of transitions that are due on one day S3 chooses the one to the class with the highest number: the cheapest, but Intelligent-Tiering before
+/// whatever is no archive.
+pub(super) fn preference(storage_class: &str) -> u8 {
+    match storage_class {
+        "STANDARD_IA" => 1,
+        "ONEZONE_IA" => 2,
+        "GLACIER_IR" => 3,
+        "INTELLIGENT_TIERING" => 4,
+        "GLACIER" => 5,
+        "DEEP_ARCHIVE" => 6,
+        // Nobody knows what it costs.
+        _ => u8::MAX - 1,
+    }
+}
+
 /// The step on the stairs down which transitions lead; the highest number is the cheapest. `None`: not S3's own class.
 pub(super) fn step(storage_class: &str) -> Option<u8> {
     Some(match storage_class {
