@@ -59,6 +59,11 @@ export function shown(text: string): string {
   return text.replace(UNSAFE, (found) => `\\u{${(found.codePointAt(0) ?? 0).toString(16)}}`);
 }
 
+/** A sentence begins with a capital letter, but a name or an address at its beginning stays as it is. */
+export function sentence(text: string): string {
+  return /^[a-z]+(?=[\s,;.!?’']|:\s)/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
+}
+
 const LONGEST = 400;
 
 /** The same, shortened in the middle: a name of 65,535 bytes would hide the rest. */

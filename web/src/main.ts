@@ -131,16 +131,15 @@ function showView(): void {
   const { state, doc } = app.store;
   const empty = state.docs.length === 0;
   // The start page gives way to another page: what is there for that moment isn't seen to move.
-  const bare = empty && state.view !== 'rules';
-  if (shell.classList.contains('empty') !== bare) {
+  if (shell.classList.contains('empty') !== empty) {
     main.style.visibility = 'hidden';
     requestAnimationFrame(() => requestAnimationFrame(() => {
       main.style.visibility = '';
     }));
   }
-  shell.classList.toggle('empty', bare);
+  shell.classList.toggle('empty', empty);
   for (const [id, button] of viewButtons) {
-    if (id === state.view) button.setAttribute('aria-current', 'page');
+    if (!empty && id === state.view) button.setAttribute('aria-current', 'page');
     else button.removeAttribute('aria-current');
   }
   for (const element of [docSelect.parentElement!, closeButton.parentElement!]) element.classList.toggle('hidden', empty);
@@ -149,7 +148,7 @@ function showView(): void {
   hideTip();
   if (doc === undefined) {
     current = undefined;
-    fill(place, welcome(opening, chooseFiles, chooseDirectory));
+    fill(place, welcome(app, opening, chooseFiles, chooseDirectory));
     document.title = 'Stayput inspector for Flink checkpoints';
     return;
   }
@@ -242,7 +241,7 @@ document.addEventListener('paste', (event) => {
     if (taken) return;
     // A key or a URL: what breaks if it vanishes?
     if (app.doc !== undefined && !text.trim().includes('\n')) app.go('breaks', { text: text.trim() });
-    else app.toast('What was pasted is no listing, no lifecycle rules, and no key');
+    else app.toast(app.doc === undefined ? 'What was pasted is no listing and no lifecycle rules' : 'What was pasted is no listing, no lifecycle rules, and no key');
   });
 });
 

@@ -29,10 +29,12 @@ export interface Doc {
   parseMs: number;
 }
 
-/** A file that could not be opened. */
+/** A file that could not be opened, or what is to be said of what was dropped. */
 export interface Problem {
   readonly key: number;
   name: string;
+  /** Only said; nothing went wrong. */
+  note?: boolean;
   reading: Reading | { reading: 'failed'; message: string };
   /** What an HA pointer points to, if it is one. */
   pointer?: unknown;

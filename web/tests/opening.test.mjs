@@ -89,7 +89,10 @@ test('the file button, and the directory button', async () => {
   await browser.page.setInputFiles('#file-input', metadata(CHAIN[0]));
   await view(browser.page, 'glance');
   await browser.page.setInputFiles('#directory-input', jobDirectory());
-  await browser.page.locator('#docs option').nth(2).waitFor({ state: 'attached' });
+  // One of the two is open already.
+  await browser.page.locator('#docs option').nth(1).waitFor({ state: 'attached' });
+  await browser.page.locator('.toasts', { hasText: 'is open already' }).waitFor();
+  assert.equal(await opened(), 2);
 });
 
 test('a pasted file, and pasted rules', async () => {

@@ -31,3 +31,16 @@ export function kindOfText(text: string, path = ''): Kind | null {
   if (/^"[^"]*","[^"]*"/.test(first) || /^[^\t]+\t\d+\s*$/.test(first) || (/\.csv$/i.test(path) && first.includes(','))) return 'listing';
   return null;
 }
+
+/** Why a JSON or XML text can't be whole, in the words of the browser; undefined if it can be. */
+export function halfOf(text: string): string | undefined {
+  const trimmed = text.trim();
+  if (/^[[{]/.test(trimmed)) {
+    try {
+      JSON.parse(trimmed);
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
+  } else if (trimmed.startsWith('<') && !/<\/(\w+:)?LifecycleConfiguration\s*>$|<(\w+:)?LifecycleConfiguration[^>]*\/>$/.test(trimmed)) return 'the element LifecycleConfiguration isn’t closed';
+  return undefined;
+}

@@ -7,9 +7,9 @@ import type { Reading, Summary } from '../core/types';
 import { brief } from '../dom';
 import { count } from '../quantity';
 import type { Doc, Problem } from '../store';
-import { likelyPlace } from '../words';
-import { gather, nothing, type Gathered } from './gather';
-import { kindOf, kindOfText } from './kind';
+import { likelyPlace, title } from '../words';
+import { gather, nothing, type Container, type Gathered } from './gather';
+import { halfOf, kindOf, kindOfText } from './kind';
 
 /** So many checkpoints of a dropped directory are opened. */
 const MOST_DOCUMENTS = 40;
@@ -30,11 +30,21 @@ export class Opening {
   ) {}
 
   async dropped(entries: readonly FileSystemEntry[], files: readonly File[]): Promise<void> {
-    this.busy.show('Looking at what was dropped', null, null);
+    const ending = new AbortController();
+    const cancel = (): void => ending.abort();
+    this.busy.show('Looking at what was dropped', null, cancel);
+    let told = 0;
+    const at = (text: string, fraction: number | null): void => {
+      // Thousands of entries, but nobody sees more than some changes a second.
+      if (performance.now() - told < 50) return;
+      told = performance.now();
+      this.busy.show(text, fraction, cancel);
+    };
     try {
-      await this.gathered(await gather(entries, files));
+      await this.gathered(await gather(entries, files, { signal: ending.signal, at }));
     } catch (error) {
-      this.trouble('what was dropped', error);
+      if (ending.signal.aborted) this.app.toast('Cancelled');
+      else this.trouble('what was dropped', error);
     } finally {
       this.busy.hide();
     }
@@ -58,36 +68,58 @@ export class Opening {
     let opened: Doc[] = [];
     const since = this.generation;
     let other = false;
+    let listed = false;
     const metadata: typeof found.files = [];
     for (const one of found.files) {
       const kind = await kindOf(one.file, one.path);
       if (kind === 'metadata') metadata.push(one);
       else {
-        other = true;
         const bytes = new Uint8Array(await one.file.arrayBuffer());
-        if (kind === 'rules') this.rules(new TextDecoder().decode(bytes), one.path);
-        else await this.listing(bytes, one.path);
+        if (kind === 'rules') other = this.rules(new TextDecoder().decode(bytes), one.path) || other;
+        else listed = (await this.listing(bytes, one.path, one.within === true)) || listed;
       }
     }
+    other ||= listed;
+    const again: Doc[] = [];
     for (const one of metadata.slice(0, MOST_DOCUMENTS)) {
+      const open = await already(one.file, [...store.state.docs, ...opened]);
+      if (open !== undefined) {
+        again.push(open);
+        await this.placed(open, one.path);
+        continue;
+      }
       const doc = await this.openOne(one.file, one.path, undefined);
       if (doc === 'cancelled') break;
       if (doc !== undefined) opened.push(doc);
     }
     opened = await this.still(opened, since);
     if (metadata.length > MOST_DOCUMENTS) {
-      found.notes.push(`${count(metadata.length, 'checkpoint', 'checkpoints')} were found; the newest ${MOST_DOCUMENTS} are open`);
+      found.notes.push({ name: 'What was dropped', message: `${count(metadata.length, 'checkpoint', 'checkpoints')} were found; the newest ${MOST_DOCUMENTS} are open` });
     }
-    // A directory or archive is also a listing of what exists, if there is more in it than checkpoints.
-    if (found.seen.some(({ path }) => !/(^|\/)_metadata$/.test(path))) {
+    const files = found.seen.filter(({ path }) => !/(^|\/)_metadata$/.test(path)).length;
+    // A directory or archive is also a listing of what exists, if there is more in it than checkpoints. A listing that lies in it says more.
+    const serves = !listed && files > 0 && (metadata.length > 0 || store.state.docs.length > 0);
+    if (metadata.length === 0 && !other) for (const one of found.containers) this.note(one.name, without(one, serves));
+    if (serves) {
       const text = found.seen.map(({ path, size }) => `${path.replace(/[\t\n\r]/g, ' ')}\t${Math.max(0, size)}`).join('\n');
-      await this.listing(new TextEncoder().encode(text), 'what was dropped', true);
-    } else if (found.seen.length > 0 && metadata.length === 0) {
-      this.add({ key: this.nextKey++, name: 'What was dropped', reading: { reading: 'failed', message: `no file named _metadata is in it; ${count(found.seen.length, 'file was', 'files were')} looked at` } });
+      await this.listing(new TextEncoder().encode(text), 'what was dropped', metadata.length > 0);
     }
-    for (const note of found.notes) this.add({ key: this.nextKey++, name: 'Note', reading: { reading: 'failed', message: note } });
+    for (const { name, message } of found.notes) this.note(name, message);
     if (opened.length > 0) store.set({ docs: [...store.state.docs, ...opened], current: opened[0]!.key });
+    else if (again.length > 0) store.set({ current: again[0]!.key });
+    if (again.length > 0) this.app.toast(again.length === 1 ? `${title(again[0]!)} is open already` : `${count(again.length, 'checkpoint was', 'checkpoints were')} open already`);
     if (opened.length > 1 && !other) this.app.toast(`${count(opened.length, 'checkpoint', 'checkpoints')} opened`);
+  }
+
+  private note(name: string, message: string): void {
+    this.add({ key: this.nextKey++, name, note: true, reading: { reading: 'failed', message } });
+  }
+
+  /** The same file once more, but now its path says where it lies. */
+  private async placed(doc: Doc, path: string): Promise<void> {
+    if (doc.at !== undefined || !this.app.store.state.docs.includes(doc)) return;
+    const likely = likelyPlace(doc.summary, path);
+    if (likely?.sure === true) await this.move(doc, likely.at);
   }
 
   /** Reads one file. Undefined: it is no whole checkpoint, which is said on the page. */
@@ -215,7 +247,8 @@ export class Opening {
     } else void core.ask('close', { doc: doc.doc });
   }
 
-  async listing(bytes: Uint8Array, name: string, quietly = false): Promise<void> {
+  /** Gives whether it is one. `quietly`: nobody asked for it, so that it isn't shown, and nothing is said of what is none. */
+  async listing(bytes: Uint8Array, name: string, quietly = false): Promise<boolean> {
     const { core, store } = this.app;
     try {
       const { listing, describe } = await core.ask('listing', { bytes, name });
@@ -223,14 +256,23 @@ export class Opening {
       store.set({ listing: { listing, name, source: new Blob([bytes as Uint8Array<ArrayBuffer>]), describe: JSON.parse(describe) as Record<string, unknown> } });
       if (old !== null) void core.ask('closeListing', { listing: old.listing });
       if (!quietly) this.app.go('exists');
+      return true;
     } catch (error) {
-      this.trouble(name, error);
+      if (!quietly) this.trouble(name, error);
+      return false;
     }
   }
 
-  rules(text: string, name: string): void {
+  /** Gives whether they can be rules: half a document isn't kept. */
+  rules(text: string, name: string): boolean {
+    const half = halfOf(text);
+    if (half !== undefined) {
+      this.trouble(name, new Error(`these look like lifecycle rules, but they aren’t whole: ${half}. Nothing of them was used; give the whole output of aws s3api get-bucket-lifecycle-configuration, or the whole XML`));
+      return false;
+    }
     this.app.store.set({ rules: { text, name } });
     this.app.go('rules');
+    return true;
   }
 
   /** Text from the clipboard that isn't meant for a field. */
@@ -241,6 +283,17 @@ export class Opening {
     else if (kind === 'listing') await this.listing(new TextEncoder().encode(trimmed), 'pasted listing');
     else return false;
     return true;
+  }
+
+  /** Puts away what is kept for a checkpoint to come. */
+  forget(what: 'rules' | 'listing'): void {
+    const { core, store } = this.app;
+    const { listing } = store.state;
+    if (what === 'rules') store.set({ rules: null });
+    else {
+      store.set({ listing: null });
+      if (listing !== null) void core.ask('closeListing', { listing: listing.listing });
+    }
   }
 
   async example(id: string): Promise<void> {
@@ -302,6 +355,35 @@ export class Opening {
     }
     const { store } = this.app;
     if (opened.length > 0) store.set({ docs: [...store.state.docs, ...opened], current: opened[0]!.key });
+  }
+}
+
+/** What is said of a directory or an archive in which there is no checkpoint. */
+function without({ what, files, archives }: Container, serves: boolean): string {
+  if (files === 0) return `this ${what} is empty: no file named _metadata is in it`;
+  const looked = `no file named _metadata is in it; ${count(files, 'file was', 'files were')} looked at`;
+  if (archives > 0) return `${looked}, ${archives === files ? '' : 'among them '}${count(archives, 'archive', 'archives')}: an archive in ${what === 'archive' ? 'an archive' : 'a directory'} isn’t looked into. Unpack it, or drop it itself`;
+  return serves ? `${looked}, and taken for a listing of what exists` : `${looked}. Drop the directory of a checkpoint (chk-N, savepoint-…), the job’s directory above it, or an archive of one`;
+}
+
+/** The document that is open with the very same bytes. */
+async function already(file: Blob, docs: readonly Doc[]): Promise<Doc | undefined> {
+  for (const doc of docs) if (doc.file.size === file.size && (await same(doc.file, file))) return doc;
+  return undefined;
+}
+
+const PIECE = 4 << 20;
+
+async function same(one: Blob, other: Blob): Promise<boolean> {
+  try {
+    for (let at = 0; at < one.size; at += PIECE) {
+      const [a, b] = await Promise.all([one, other].map(async (file) => new Uint8Array(await file.slice(at, at + PIECE).arrayBuffer())));
+      if (a!.length !== b!.length || a!.some((byte, i) => byte !== b![i])) return false;
+    }
+    return true;
+  } catch {
+    // One of them was changed or moved on the disk since it was opened.
+    return false;
   }
 }
 

@@ -1,6 +1,6 @@
 // A file that is no whole checkpoint: what it is, where it breaks, what to do.
 import type { App } from '../app';
-import { brief, h, prose } from '../dom';
+import { brief, h, prose, sentence } from '../dom';
 import { bytes, count, number } from '../quantity';
 import { icon } from '../icons';
 import type { Problem } from '../store';
@@ -54,11 +54,11 @@ function pointer(said: Pointers | undefined): Node | null {
 export function problemNotice(problem: Problem, app: App): HTMLElement {
   const close = h('button', { type: 'button', class: 'icon quiet', 'aria-label': 'Put this notice away' }, icon('close'));
   close.addEventListener('click', () => app.store.set({ problems: app.store.state.problems.filter((one) => one !== problem) }));
-  const level = problem.name === 'Note' ? 'warn' : 'bad';
+  const level = problem.note === true ? 'warn' : 'bad';
   return h('div', { class: `notice ${level}`, 'data-reading': problem.reading.reading },
     h('div', { class: 'text' },
       h('p', {}, h('b', {}, h('bdi', {}, brief(problem.name, 200)))),
-      words(problem).filter((part) => part !== null).map((part) => h('p', {}, typeof part === 'string' ? prose(part.charAt(0).toUpperCase() + part.slice(1), 1200) : part)),
+      words(problem).filter((part) => part !== null).map((part) => h('p', {}, typeof part === 'string' ? prose(sentence(part), 1200) : part)),
       pointer(problem.pointer as Pointers | undefined)),
     close);
 }

@@ -1,5 +1,7 @@
 // Reads a tar archive where it lies: headers are looked at, contents are slices of the file. POSIX ustar, pax paths, GNU long names.
 
+import { Pages, type Watch } from './pages';
+
 export interface TarEntry {
   path: string;
   size: number;
@@ -30,21 +32,22 @@ export function isTar(head: Uint8Array): boolean {
   return head.length >= 262 && text(head, 257, 5) === 'ustar';
 }
 
-/** Every file in it. Stops where the archive is cut. */
-export async function tarEntries(file: Blob, atMost: number): Promise<TarEntry[]> {
+/** Every file in it. `cut`: it ends within the last one. */
+export async function tarEntries(file: Blob, atMost: number, watch: Watch, words: string): Promise<{ entries: TarEntry[]; cut: boolean }> {
   const entries: TarEntry[] = [];
+  const pages = new Pages(file, watch);
   let long: string | undefined;
   let at = 0;
   while (at + BLOCK <= file.size && entries.length < atMost) {
-    const header = new Uint8Array(await file.slice(at, at + BLOCK).arrayBuffer());
-    if (header.every((byte) => byte === 0)) break;
+    const header = await pages.read(at, BLOCK);
+    if (header[0] === 0 && header.every((byte) => byte === 0)) break;
     if (!isTar(header)) break;
     const length = size(header);
     if (!Number.isSafeInteger(length) || length < 0) break;
     const kind = String.fromCharCode(header[156]!);
     const contents = at + BLOCK;
     if (kind === 'L' || kind === 'x') {
-      const extra = new Uint8Array(await file.slice(contents, contents + Math.min(length, 1 << 20)).arrayBuffer());
+      const extra = await pages.read(contents, Math.min(length, 1 << 20));
       if (kind === 'L') long = text(extra, 0, extra.length);
       else long = paxPath(extra) ?? long;
     } else {
@@ -56,8 +59,10 @@ export async function tarEntries(file: Blob, atMost: number): Promise<TarEntry[]
       long = undefined;
     }
     at = contents + Math.ceil(length / BLOCK) * BLOCK;
+    watch.at(words, Math.min(1, at / file.size));
   }
-  return entries;
+  const last = entries.at(-1);
+  return { entries, cut: last !== undefined && last.at + last.size > file.size };
 }
 
 /** Records are "LENGTH KEY=VALUE\n", the length of the whole record in bytes. */

@@ -1,6 +1,6 @@
 // Pieces that several views are made of.
 import { CoreError } from '../core/client';
-import { h, type Child } from '../dom';
+import { h, sentence, type Child } from '../dom';
 import type { App } from '../app';
 
 export type Level = 'ok' | 'warn' | 'bad' | 'info';
@@ -64,6 +64,6 @@ export function later(milliseconds: number): (work: () => void) => void {
 export function failed(error: unknown): HTMLElement {
   const message = error instanceof Error ? error.message : String(error);
   // What the core refuses, it says so that a person knows what to do.
-  if (error instanceof CoreError && error.code !== 'core') return verdict('warn', message.charAt(0).toUpperCase() + message.slice(1));
+  if (error instanceof CoreError && error.code !== 'core') return verdict('warn', sentence(message));
   return verdict('bad', 'The core has no answer', message);
 }

@@ -1,11 +1,22 @@
 import examples from 'virtual:examples';
 import { single } from '#deliver';
-import { h } from '../dom';
+import type { App } from '../app';
+import { brief, h, type Child } from '../dom';
 import { icon } from '../icons';
 import type { Opening } from '../open/opening';
 
-export function welcome(opening: Opening, chooseFiles: () => void, chooseDirectory: () => void): HTMLElement {
+/** What was given before there is a checkpoint that it could be held against. */
+function kept(app: App, opening: Opening): Child {
+  const { listing, rules } = app.store.state;
+  const notice = (what: 'rules' | 'listing', words: string, name: string): HTMLElement => h('div', { class: 'notice info', 'data-kept': what, role: 'status' },
+    h('div', { class: 'text' }, h('p', {}, h('b', {}, `${words} read: `), h('bdi', {}, brief(name, 120))), h('p', {}, 'Kept for the checkpoint to come: now drop a checkpoint.')),
+    h('button', { type: 'button', onclick: () => opening.forget(what) }, 'Forget'));
+  return [rules === null ? null : notice('rules', 'Lifecycle rules', rules.name), listing === null ? null : notice('listing', 'Listing', listing.name)];
+}
+
+export function welcome(app: App, opening: Opening, chooseFiles: () => void, chooseDirectory: () => void): HTMLElement {
   return h('div', { class: 'welcome' },
+    kept(app, opening),
     h('h1', {}, 'What is this checkpoint made of?'),
     h('p', { class: 'lead' }, 'Drop a ', h('code', {}, '_metadata'), ' file of Apache Flink®. You see what it is, how big, which operator holds most of it, which directories it needs, and what breaks if a file is gone.'),
     h('div', { class: 'dropbox' },
