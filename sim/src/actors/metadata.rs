@@ -1,0 +1,162 @@
+//! `_metadata` as a job writes it: handles of what its checkpoint is made of, in the layouts of flink-format.md 1 and 2. A wording of its own
+//! beside the reader's, so that a misreading isn't repeated here.
+
+use stayput_hostile::make::properties;
+
+/// A file that a handle names.
+#[derive(Clone, Debug)]
+pub(crate) struct Handle<'f> {
+    /// An absolute path, or a name beside `_metadata`.
+    pub(crate) path: Path<'f>,
+    /// Length in bytes.
+    pub(crate) size: u64,
+}
+
+/// How a handle names its file.
+#[derive(Clone, Debug)]
+pub(crate) enum Path<'f> {
+    /// Tag 2.
+    Absolute(String),
+    /// Tag 6, since 1.11: beside `_metadata`.
+    Beside(&'f str),
+}
+
+/// What one subtask's state is made of.
+#[derive(Clone, Debug)]
+pub(crate) enum Keyed<'f> {
+    /// RocksDB incremental: the backend's id, its meta file, shared and private files.
+    Incremental {
+        backend: &'f str,
+        meta: Handle<'f>,
+        shared: Vec<Handle<'f>>,
+        private: Vec<Handle<'f>>,
+    },
+    /// One file of key groups.
+    Whole(Handle<'f>),
+}
+
+/// One subtask: managed operator state and keyed state.
+#[derive(Clone, Debug)]
+pub(crate) struct Subtask<'f> {
+    pub(crate) operator_state: Option<Handle<'f>>,
+    pub(crate) keyed: Keyed<'f>,
+}
+
+/// A `_metadata` of one operator.
+pub(crate) struct Metadata<'f> {
+    /// The format: 3 (1.11 to 1.14), 4 (1.15 to 1.20) or 5 (2.0).
+    pub(crate) format: i32,
+    pub(crate) checkpoint_id: i64,
+    pub(crate) operator: [u8; 16],
+    pub(crate) subtasks: Vec<Subtask<'f>>,
+}
+
+#[derive(Default)]
+struct Bytes(Vec<u8>);
+
+impl Bytes {
+    fn u8(&mut self, n: u8) -> &mut Self {
+        self.0.push(n);
+        self
+    }
+
+    fn int(&mut self, n: i32) -> &mut Self {
+        self.0.extend(n.to_be_bytes());
+        self
+    }
+
+    fn count(&mut self, n: usize) -> &mut Self {
+        self.int(i32::try_from(n).unwrap_or(i32::MAX))
+    }
+
+    fn long(&mut self, n: i64) -> &mut Self {
+        self.0.extend(n.to_be_bytes());
+        self
+    }
+
+    fn text(&mut self, t: &str) -> &mut Self {
+        let length = u16::try_from(t.len()).unwrap_or(u16::MAX);
+        self.0.extend(length.to_be_bytes());
+        self.0.extend(t.as_bytes());
+        self
+    }
+
+    fn stream(&mut self, handle: &Handle<'_>) -> &mut Self {
+        let size = i64::try_from(handle.size).unwrap_or(-1);
+        match &handle.path {
+            Path::Absolute(path) => self.u8(2).long(size).text(path),
+            Path::Beside(name) => self.u8(6).text(name).long(size),
+        }
+    }
+}
+
+impl Metadata<'_> {
+    /// The bytes of the file.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        let mut b = Bytes::default();
+        b.0.extend([0x49, 0x60, 0x67, 0x2D]);
+        b.int(self.format).long(self.checkpoint_id);
+        b.int(0).int(1);
+        if self.format >= 5 {
+            b.text("an operator").text("");
+        }
+        b.0.extend(self.operator);
+        b.count(self.subtasks.len()).int(128);
+        // No coordinator state.
+        b.u8(0).count(self.subtasks.len());
+        for (index, subtask) in self.subtasks.iter().enumerate() {
+            b.count(index);
+            match &subtask.operator_state {
+                Some(handle) => {
+                    b.int(1).u8(4).int(1).text("a list").u8(0).int(1).long(0);
+                    b.stream(handle);
+                }
+                None => {
+                    b.int(0);
+                }
+            }
+            b.int(0);
+            self.keyed(&mut b, index, &subtask.keyed);
+            // No raw keyed state, no channels.
+            b.u8(0).int(0).int(0);
+        }
+        if self.format >= 4 {
+            b.0.extend(properties().0);
+        }
+        b.0
+    }
+
+    fn keyed(&self, b: &mut Bytes, index: usize, keyed: &Keyed<'_>) {
+        let new_tags = self.format >= 4;
+        let groups = 128 / self.subtasks.len().max(1);
+        match keyed {
+            Keyed::Incremental {
+                backend,
+                meta,
+                shared,
+                private,
+            } => {
+                b.u8(if new_tags { 11 } else { 5 });
+                b.long(self.checkpoint_id).text(backend);
+                b.count(index * groups).count(groups);
+                if new_tags {
+                    b.long(-1);
+                }
+                b.stream(meta);
+                for files in [shared, private] {
+                    b.count(files.len());
+                    for (n, file) in files.iter().enumerate() {
+                        b.text(&format!("{n:06}.sst")).stream(file);
+                    }
+                }
+            }
+            Keyed::Whole(file) => {
+                b.u8(if new_tags { 12 } else { 3 });
+                b.count(index * groups).int(1).long(0).stream(file);
+            }
+        }
+        if new_tags {
+            b.text("a handle");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Lifecycle rules by the clock: once a day S3 looks at every object, and counts in whole days from the midnight after it was written.
+
+use crate::clock::{DAY, Millis, midnight};
+use crate::scenario::Rule;
+use crate::store::Store;
+
+/// What a night's run does.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Due {
+    /// The current version of a key is hidden.
+    Hide(String),
+    /// A noncurrent version of a key is removed.
+    Purge(String, String),
+}
+
+/// The midnight from which an age of so many days is reached: S3 rounds up to the next midnight UTC.
+pub fn ripe(written: Millis, days: u32) -> Millis {
+    let at = written + i64::from(days) * DAY;
+    if at.rem_euclid(DAY) == 0 {
+        at
+    } else {
+        midnight(at) + DAY
+    }
+}
+
+/// What rules take in the night that begins now.
+pub fn due(rules: &[Rule], store: &Store) -> Vec<Due> {
+    let now = store.now();
+    let mut due = Vec::new();
+    if rules.is_empty() {
+        return due;
+    }
+    for key in store.keys() {
+        let of_key: Vec<&Rule> = rules.iter().filter(|r| key.starts_with(&r.prefix)).collect();
+        if of_key.is_empty() {
+            continue;
+        }
+        let versions = store.versions(&key);
+        let hides = |r: &&Rule| match (r.days, versions.first()) {
+            (Some(days), Some((_, written, true))) => ripe(*written, days) <= now,
+            _ => false,
+        };
+        if of_key.iter().any(hides) {
+            due.push(Due::Hide(key.clone()));
+        }
+        let Some(days) = of_key.iter().filter_map(|r| r.noncurrent_days).min() else {
+            continue;
+        };
+        // A version is noncurrent since the one above it was written.
+        for pair in versions.windows(2) {
+            let ([(_, since, _), (id, _, _)] | [(_, since, _), (id, _, _), ..]) = pair else {
+                continue;
+            };
+            if ripe(*since, days) <= now {
+                due.push(Due::Purge(key.clone(), id.clone()));
+            }
+        }
+    }
+    due
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ripe;
+    use crate::clock::{BEGINNING, DAY, HOUR, midnight};
+
+    #[test]
+    fn ages_are_rounded_up_to_the_next_midnight() {
+        let day = midnight(BEGINNING);
+        assert_eq!(ripe(day + 10 * HOUR, 1), day + 2 * DAY);
+        assert_eq!(ripe(day, 1), day + DAY);
+        assert_eq!(ripe(day + 1, 3), day + 4 * DAY);
+    }
+}

@@ -1,0 +1,218 @@
+//! A seed becomes a scenario.
+
+use crate::clock::{DAY, HOUR, MINUTE, Millis, SECOND};
+use crate::dice::Dice;
+use crate::scenario::{
+    Act, Claim, Delivery, Faults, JobSpec, Release, Rule, Scenario, Somebody, Step, Target, Telling, World,
+};
+
+/// What kind of history a seed becomes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Pace {
+    /// Checkpoints every few minutes, for hours.
+    Busy,
+    /// Days, with nights in which rules run.
+    Days,
+    /// Weeks and months between steps.
+    Months,
+}
+
+/// A history of at most 200 steps.
+pub fn short(seed: u64) -> Scenario {
+    let mut dice = Dice::of(seed);
+    let pace = dice
+        .weighed(&[(60, Pace::Busy), (30, Pace::Days), (10, Pace::Months)])
+        .unwrap_or(Pace::Busy);
+    let world = world(&mut dice, pace);
+    let count = 8 + dice.place(40);
+    let careless = dice.weighed(&[(25, 0_u32), (50, 60), (25, 200)]).unwrap_or(60);
+    let steps = (0..count).map(|_| step(&mut dice, pace, careless)).collect();
+    Scenario { seed, world, steps }
+}
+
+fn world(dice: &mut Dice, pace: Pace) -> World {
+    let troubled = dice.per_mille(350);
+    let unreliable = dice.per_mille(300);
+    let jobs = 1 + dice.place(3);
+    World {
+        telling: dice
+            .weighed(&[
+                (60, Telling::Role),
+                (20, Telling::NoPrincipals),
+                (20, Telling::EventBridge),
+            ])
+            .unwrap_or(Telling::Role),
+        acting: !dice.per_mille(60),
+        journal: !dice.per_mille(100),
+        instances: 1 + dice.place(3),
+        created_told: dice.per_mille(500),
+        delivery: Delivery {
+            delay: dice
+                .weighed(&[(50, 2 * SECOND), (40, 20 * SECOND), (10, MINUTE)])
+                .unwrap_or(SECOND),
+            late: if unreliable { 50 } else { 0 },
+            doubled: dice.weighed(&[(50, 0), (40, 50), (10, 500)]).unwrap_or(0),
+            lost: if unreliable { 50 } else { 0 },
+            batch: dice.weighed(&[(20, 1), (40, 10), (40, 1000)]).unwrap_or(10),
+            visibility: dice
+                .weighed(&[(70, 5 * MINUTE), (30, 6 * MINUTE)])
+                .unwrap_or(5 * MINUTE),
+            receives: 18,
+        },
+        faults: if troubled {
+            Faults {
+                failing: dice.weighed(&[(1, 0), (1, 100), (1, 400)]).unwrap_or(0),
+                crashing: dice.weighed(&[(1, 0), (1, 100), (1, 300)]).unwrap_or(0),
+                racing: dice.weighed(&[(1, 0), (1, 200)]).unwrap_or(0),
+            }
+        } else {
+            Faults::NONE
+        },
+        rules: rules(dice, pace),
+        objects_per_day: dice.weighed(&[(95, 10_000), (5, 4)]).unwrap_or(10_000),
+        jobs: (0..jobs).map(|n| job(dice, n)).collect(),
+    }
+}
+
+fn rules(dice: &mut Dice, pace: Pace) -> Vec<Rule> {
+    let often = match pace {
+        Pace::Busy => 0,
+        Pace::Days | Pace::Months => 500,
+    };
+    if !dice.per_mille(often) {
+        return Vec::new();
+    }
+    let days: &[u32] = if pace == Pace::Days {
+        &[1, 2, 3]
+    } else {
+        &[7, 30, 60]
+    };
+    vec![Rule {
+        prefix: dice
+            .weighed(&[(60, "cp/"), (20, ""), (20, "sp/")])
+            .unwrap_or("cp/")
+            .to_owned(),
+        days: dice.pick(days).copied(),
+        noncurrent_days: if dice.per_mille(300) { Some(30) } else { None },
+    }]
+}
+
+fn job(dice: &mut Dice, number: usize) -> JobSpec {
+    JobSpec {
+        release: dice
+            .weighed(&[
+                (15, Release::UpTo114),
+                (25, Release::Of116),
+                (50, Release::From119),
+                (10, Release::From119Sequential),
+            ])
+            .unwrap_or(Release::From119),
+        retained: 1 + dice.place(3),
+        retained_on_cancel: dice.per_mille(600),
+        incremental: dice.per_mille(750),
+        subtasks: 1 + dice.place(2),
+        operators: if dice.per_mille(300) {
+            7
+        } else {
+            u8::try_from(number).unwrap_or(0)
+        },
+    }
+}
+
+fn pause(dice: &mut Dice, pace: Pace) -> Millis {
+    let minutes = |dice: &mut Dice| dice.between(MINUTE, 15 * MINUTE);
+    match pace {
+        Pace::Busy => match dice.below(20) {
+            0..10 => dice.between(SECOND, 2 * MINUTE),
+            10..18 => minutes(dice),
+            _ => dice.between(15 * MINUTE, 2 * HOUR),
+        },
+        Pace::Days => match dice.below(20) {
+            0..8 => minutes(dice),
+            8..16 => dice.between(HOUR, 8 * HOUR),
+            _ => dice.between(8 * HOUR, 2 * DAY),
+        },
+        Pace::Months => match dice.below(20) {
+            0..10 => minutes(dice),
+            10..15 => dice.between(6 * HOUR, 3 * DAY),
+            _ => dice.between(3 * DAY, 60 * DAY),
+        },
+    }
+}
+
+fn step(dice: &mut Dice, pace: Pace, careless: u32) -> Step {
+    let after = pause(dice, pace);
+    let act = if dice.per_mille(careless) {
+        carelessness(dice)
+    } else {
+        daily_work(dice)
+    };
+    Step {
+        after,
+        dice: dice.any(),
+        act,
+    }
+}
+
+fn daily_work(dice: &mut Dice) -> Act {
+    let job = dice.place(4);
+    let claim = dice
+        .weighed(&[(50, Claim::Claim), (35, Claim::NoClaim), (15, Claim::Legacy)])
+        .unwrap_or(Claim::Claim);
+    match dice.below(100) {
+        0..58 => Act::Checkpoint { job },
+        58..62 => Act::Abort { job },
+        62..64 => Act::FailedStore { job },
+        64..68 => Act::Cancel { job },
+        68..69 => Act::Fail { job },
+        69..70 => Act::Finish { job },
+        70..74 => Act::KillJobManager {
+            job,
+            ha: dice.per_mille(600),
+        },
+        74..78 => Act::Failover { job },
+        78..82 => Act::Savepoint { job },
+        82..84 => Act::Dispose { savepoint: job },
+        84..91 => Act::Restore { job, claim },
+        91..93 => Act::RestoreSavepoint {
+            savepoint: job,
+            claim,
+            of_job: dice.place(4),
+        },
+        93..95 => Act::DeleteOnPurpose { job },
+        95..97 => Act::ColdStart,
+        97..98 => Act::Pause {
+            on: dice.per_mille(400),
+        },
+        98..99 => Act::Sweep,
+        _ => Act::Wait,
+    }
+}
+
+fn carelessness(dice: &mut Dice) -> Act {
+    let job = dice.place(4);
+    let savepoint = dice.place(3);
+    let what = match dice.below(20) {
+        0..6 => Target::SharedOfNewest { job },
+        6..9 => Target::PrivateOfNewest { job },
+        9..11 => Target::MetadataOfNewest { job },
+        11..13 => Target::DirectoryOfNewest { job },
+        13..15 => Target::Shared { job },
+        15..16 => Target::Job { job },
+        16..17 => Target::OfSavepoint { savepoint },
+        17..18 => Target::Savepoint { savepoint },
+        _ => Target::Any,
+    };
+    match dice.below(20) {
+        0 => Act::Touch { what },
+        1 => Act::Truncate { what },
+        2 => Act::Delete {
+            what,
+            by: Somebody::WithFlinksRole,
+        },
+        _ => Act::Delete {
+            what,
+            by: Somebody::Person,
+        },
+    }
+}

@@ -1,0 +1,112 @@
+//! When a loss may stand: which finding is the truth about it, and when not even one is asked.
+
+use super::{Kind, Need, Oracle, Scene, ToldAs, told_as};
+use crate::clock::{DAY, HOUR};
+use crate::store::Hiding;
+
+/// A head or savepoint older than this is forgotten.
+const FORGOTTEN: i64 = 90 * DAY;
+/// A newest checkpoint younger than this runs, as far as anybody can see.
+const SURELY_RUNNING: i64 = 24 * HOUR;
+
+impl Oracle<'_> {
+    /// Why the loss of this key is a fault of the guard; `None`: it may stand.
+    pub(super) fn without_excuse(
+        &self,
+        scene: &Scene<'_>,
+        need: &Need<'_>,
+        key: &str,
+        hiding: &Hiding,
+    ) -> Option<String> {
+        let said = self.ledger.reported(key, hiding.at);
+        let silent = || Some("nothing was restored and no finding says why".to_owned());
+        let length = need.snapshot.length_of(key)?;
+        if !scene.store.has_version(key, length) {
+            // Nobody can bring it back; people must know.
+            return if said.is_some() { None } else { silent() };
+        }
+        if !self.world.acting && self.ledger.would_restore(key, hiding.at) {
+            return None;
+        }
+        if self
+            .ledger
+            .was_told("budget_spent", scene.store.now() - 25 * HOUR)
+        {
+            return None;
+        }
+        let heard = self.ledger.heard_at(hiding.event).is_some();
+        let as_told = |h: &Hiding| {
+            let heard = self.ledger.heard_at(h.event).is_some() && self.world.journal;
+            match told_as(self.world.telling, h.by) {
+                ToldAs::Rule => ToldAs::Rule,
+                told if heard => told,
+                _ => ToldAs::Nobody,
+            }
+        };
+        let metadata = scene.store.hiding(&need.snapshot.metadata);
+        let metadata_as = metadata.as_ref().map(as_told);
+        let by_flink_or_nobody = |told| matches!(told, ToldAs::Flink | ToldAs::Nobody);
+        let own = || {
+            need.snapshot
+                .files
+                .iter()
+                .filter(|f| f.key.starts_with(need.snapshot.directory()))
+        };
+        let whole = metadata.is_some() && own().all(|f| !scene.store.is_visible(&f.key));
+        let age = hiding.at - need.snapshot.completed;
+        let forgotten = age > FORGOTTEN;
+        // A whole deletion has the cause of its `_metadata`.
+        let told = match metadata_as {
+            Some(told) if whole || by_flink_or_nobody(told) => told,
+            _ => as_told(hiding),
+        };
+        let restored_today = self
+            .ledger
+            .restored_before(key, hiding.at)
+            .is_some_and(|at| scene.store.now() - at < DAY + 2 * HOUR);
+        match (told, said) {
+            (ToldAs::Rule, _) if restored_today => None,
+            (ToldAs::Rule, Some("dormant_expired" | "held")) if forgotten => None,
+            (ToldAs::Rule, _) => Some(format!("a rule took it, and the answer was {said:?}")),
+            (ToldAs::Foreign, Some("deleted_as_a_whole")) if whole && !self.must_run(need, hiding) => None,
+            (ToldAs::Foreign, Some(_)) if whole && forgotten => None,
+            (ToldAs::Foreign, _) if whole => Some(format!(
+                "a person deleted it as a whole, and the answer was {said:?}"
+            )),
+            (ToldAs::Foreign, _) => Some(format!("a person deleted a part, and the answer was {said:?}")),
+            // Nobody can tell a job's end from a person's hand.
+            (ToldAs::Flink | ToldAs::Nobody, _) if metadata.is_some() => None,
+            (ToldAs::Flink | ToldAs::Nobody, Some(_)) => None,
+            (ToldAs::Flink | ToldAs::Nobody, None) if self.was_claimed(need) => None,
+            (ToldAs::Flink | ToldAs::Nobody, None) if heard || forgotten => silent(),
+            (ToldAs::Flink | ToldAs::Nobody, None) => silent(),
+        }
+    }
+
+    /// Whether a whole deletion by a person must be undone: the job runs and its newest checkpoint is young. Once: who deletes the same directory
+    /// again means it.
+    fn must_run(&self, need: &Need<'_>, hiding: &Hiding) -> bool {
+        let once = self
+            .ledger
+            .restored_before(&need.snapshot.metadata, hiding.at)
+            .is_none();
+        let elsewhere = self.ledger.all().any(|c| {
+            c.job_directory() != need.snapshot.job_directory()
+                && c.completed > need.snapshot.completed
+                && c.id > need.snapshot.id
+        });
+        need.kind == Kind::Running
+            && hiding.at - need.snapshot.completed < SURELY_RUNNING
+            && once
+            && !elsewhere
+    }
+
+    /// Whether a checkpoint of another job was made from it.
+    fn was_claimed(&self, need: &Need<'_>) -> bool {
+        self.ledger.all().any(|c| {
+            c.completed > need.snapshot.completed
+                && c.job_directory() != need.snapshot.job_directory()
+                && c.is_made_from(need.snapshot)
+        })
+    }
+}

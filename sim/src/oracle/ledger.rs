@@ -1,0 +1,153 @@
+//! What was written, heard and said so far.
+
+use std::collections::BTreeMap;
+
+use crate::actors::Checkpoint;
+use crate::clock::{DAY, Millis, midnight};
+use crate::function::{Called, Did};
+
+/// A word about a key.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Word {
+    pub(super) at: Millis,
+    pub(super) did: Did,
+    pub(super) why: String,
+    pub(super) about: Option<String>,
+}
+
+/// What was written, heard and said.
+#[derive(Default)]
+pub struct Ledger {
+    /// Every snapshot that was ever complete, by the key of its `_metadata`.
+    written: BTreeMap<String, Vec<Checkpoint>>,
+    /// When each event was first heard by a call that lived.
+    heard: BTreeMap<u64, Millis>,
+    words: BTreeMap<String, Vec<Word>>,
+    told: Vec<(Millis, &'static str, String)>,
+    sweeps: Vec<Millis>,
+    copied: BTreeMap<Millis, u64>,
+    restored: BTreeMap<String, Vec<Millis>>,
+    /// Directories that their owner deleted, and when.
+    purposes: Vec<(String, Millis)>,
+    /// When restoring was last resumed.
+    pub resumed_at: Millis,
+    /// Copies.
+    pub copies: u64,
+    /// Copies that nobody needs.
+    pub unneeded: Vec<String>,
+    /// Copies of what a dying JobManager began to discard.
+    pub cut_short: u64,
+}
+
+impl Ledger {
+    /// A snapshot is complete.
+    pub fn learn(&mut self, snapshot: &Checkpoint) {
+        let of_key = self.written.entry(snapshot.metadata.clone()).or_default();
+        of_key.push(snapshot.clone());
+    }
+
+    /// An owner deletes a directory.
+    pub fn deleted_on_purpose(&mut self, directory: &str, at: Millis) {
+        self.purposes.push((directory.to_owned(), at));
+    }
+
+    pub(super) fn was_deleted_on_purpose(&self, key: &str) -> bool {
+        self.purposes
+            .iter()
+            .any(|(directory, _)| key.starts_with(directory.as_str()))
+    }
+
+    pub(super) fn naming(&self, key: &str) -> Vec<&Checkpoint> {
+        self.written.values().flatten().filter(|c| c.needs(key)).collect()
+    }
+
+    /// Every snapshot that was ever complete.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Checkpoint> {
+        self.written.values().flatten()
+    }
+
+    pub(super) fn hear(&mut self, now: Millis, called: &Called) {
+        if !called.disturbed {
+            for event in &called.events {
+                self.heard.entry(*event).or_insert(now);
+            }
+            if called.sweep {
+                self.sweeps.push(now);
+            }
+        }
+        for (key, _) in &called.copied {
+            self.restored.entry(key.clone()).or_default().push(now);
+        }
+        // What a call copied before it died isn't in its books.
+        if !called.disturbed {
+            let copied = u64::try_from(called.copied.len()).unwrap_or(u64::MAX);
+            *self.copied.entry(midnight(now)).or_default() += copied;
+        }
+        for said in &called.said {
+            let word = Word {
+                at: now,
+                did: said.did,
+                why: said.why.clone(),
+                about: said.about.clone(),
+            };
+            self.words.entry(said.key.clone()).or_default().push(word);
+        }
+        for told in &called.told {
+            self.told.push((now, told.code, told.about.clone()));
+        }
+    }
+
+    pub(super) fn heard_at(&self, event: u64) -> Option<Millis> {
+        self.heard.get(&event).copied()
+    }
+
+    pub(super) fn sweeps_since(&self, at: Millis) -> usize {
+        self.sweeps.iter().filter(|s| **s >= at).count()
+    }
+
+    pub(super) fn copied_on_day(&self, at: Millis) -> u64 {
+        self.copied.get(&midnight(at)).copied().unwrap_or(0)
+    }
+
+    /// When a key was put back, the last time before that.
+    pub(super) fn restored_before(&self, key: &str, at: Millis) -> Option<Millis> {
+        let times = self.restored.get(key)?;
+        times.iter().copied().filter(|t| *t <= at).max()
+    }
+
+    /// The last thing that was said of a key.
+    pub fn last_word(&self, key: &str) -> String {
+        match self.words.get(key).and_then(|w| w.last()) {
+            Some(word) => format!("{:?} ({}) for {:?}", word.did, word.why, word.about),
+            None => "none".to_owned(),
+        }
+    }
+
+    /// The findings that were the answer for a key since it was hidden, and that people got: the code.
+    pub(super) fn reported(&self, key: &str, since: Millis) -> Option<&str> {
+        let words = self.words.get(key)?;
+        let told = |word: &&Word| {
+            let about = word.about.as_deref().unwrap_or(key);
+            self.told
+                .iter()
+                .any(|(at, code, of)| *at >= since - DAY && *code == word.why && of == about)
+        };
+        words
+            .iter()
+            .rev()
+            .filter(|w| w.at >= since && matches!(w.did, Did::Reported | Did::Lost))
+            .find(told)
+            .map(|w| w.why.as_str())
+    }
+
+    /// Whether the last thing said of a key is that it would be put back.
+    pub(super) fn would_restore(&self, key: &str, since: Millis) -> bool {
+        let word = self.words.get(key).and_then(|w| w.last());
+        word.is_some_and(|w| w.at >= since && w.did == Did::NotRestored && w.why == "WouldCopy")
+    }
+
+    /// Whether people were told this code since then, about whatever.
+    pub(super) fn was_told(&self, code: &str, since: Millis) -> bool {
+        self.told.iter().any(|(at, c, _)| *at >= since && *c == code)
+    }
+}

@@ -1,0 +1,265 @@
+//! What must hold, by the actors' own truth: what each would restore from, and what its owner wants. It knows verdicts only as words.
+
+mod excuses;
+mod ledger;
+mod needs;
+
+pub use ledger::Ledger;
+pub use needs::{Kind, Need, needs};
+
+use crate::clock::{MINUTE, Millis};
+use crate::function::{Called, Did};
+use crate::scenario::{Telling, World};
+use crate::store::{Hand, Hiding, Store};
+
+/// Something that must hold and doesn't.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Violation {
+    /// What must hold, in a few words that stay the same.
+    pub invariant: &'static str,
+    /// When it was seen.
+    pub at: Millis,
+    /// What was seen.
+    pub what: String,
+}
+
+/// Who messages say hid a key, as far as the settings tell people apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum ToldAs {
+    Rule,
+    Foreign,
+    Flink,
+    Nobody,
+}
+
+fn told_as(telling: Telling, by: Hand) -> ToldAs {
+    match (telling, by) {
+        (_, Hand::Rule) => ToldAs::Rule,
+        (Telling::Role, Hand::Person) => ToldAs::Foreign,
+        (Telling::Role, Hand::Flink(_) | Hand::PersonWithFlinksRole) => ToldAs::Flink,
+        (Telling::NoPrincipals | Telling::EventBridge, _) => ToldAs::Nobody,
+    }
+}
+
+/// What an actor would restore from is whole 70 minutes after a loss that had a fitting version, unless a finding says why not.
+pub const WHOLE_IN_TIME: &str =
+    "what an actor would restore from is whole in time, or a finding says why not";
+/// Nothing is restored that nobody but Flink deleted.
+pub const LEFT_ALONE: &str = "what Flink alone deleted is never restored";
+/// What an owner deleted as a whole, and doesn't run, stays deleted.
+pub const STAYS_DELETED: &str = "a whole deletion on purpose of what doesn't run stays deleted";
+/// A job never fails because of a restore.
+pub const NO_JOB_FAILS: &str = "a job never fails because of a restore";
+/// Only copies under a root and documents under control are written, and by an observing guard no copies.
+pub const ONLY_COPIES: &str = "nothing is written but copies under a root and documents under control";
+/// Every restore names a snapshot that names the object.
+pub const PROVEN: &str = "every restore has a proof that a second reader can check";
+/// What is restored has the bytes that were lost.
+pub const RIGHT_BYTES: &str = "what is restored is what was lost";
+/// `_metadata` comes last.
+pub const METADATA_LAST: &str = "_metadata comes back only when everything that it names is there";
+/// Budgets hold.
+pub const BUDGET: &str = "budgets hold";
+/// Requests stay bounded.
+pub const REQUESTS: &str = "requests for an event stay bounded";
+/// Orders don't matter.
+pub const ANY_ORDER: &str = "the same history gives the same verdicts in any order of events";
+
+/// After a loss at most so long.
+const IN_TIME: Millis = 70 * MINUTE;
+/// In a world where calls fail or die, each costs a visibility timeout.
+const WITH_FAULTS: Millis = 60 * MINUTE;
+/// A message that was lost is made up for by so many sweeps.
+const SWEEPS: usize = 2;
+
+/// Judges needs and restores.
+pub struct Oracle<'w> {
+    world: &'w World,
+    /// What was heard and said.
+    pub ledger: Ledger,
+}
+
+/// What the oracle looks at.
+pub struct Scene<'s> {
+    /// The bucket.
+    pub store: &'s Store,
+    /// What somebody would restore from.
+    pub needs: Vec<Need<'s>>,
+    /// Everything that somebody could still restore from.
+    pub wanted: Vec<&'s crate::actors::Checkpoint>,
+    /// Whether restoring is paused now.
+    pub paused: bool,
+    /// Whether anybody but Flink deleted anything so far.
+    pub disturbed: bool,
+    /// Key prefixes of last checkpoints whose discard a dying JobManager cut short.
+    pub cut_short: Vec<String>,
+}
+
+impl<'w> Oracle<'w> {
+    /// Of a world.
+    pub fn new(world: &'w World) -> Self {
+        Self {
+            world,
+            ledger: Ledger::default(),
+        }
+    }
+
+    fn violation(&self, scene: &Scene<'_>, invariant: &'static str, what: String) -> Violation {
+        Violation {
+            invariant,
+            at: scene.store.now(),
+            what,
+        }
+    }
+
+    /// Whether all that somebody would restore from is there, or people know why not.
+    pub fn look_at_needs(&mut self, scene: &Scene<'_>) -> Vec<Violation> {
+        let mut found = Vec::new();
+        if scene.paused {
+            return found;
+        }
+        for need in &scene.needs {
+            let missing = need.missing(scene.store);
+            let Some(last) = missing.iter().map(|(_, h)| h.at).max() else {
+                continue;
+            };
+            let since = last.max(need.since).max(self.ledger.resumed_at);
+            for (key, hiding) in &missing {
+                if !self.is_due(scene.store.now(), since, hiding) {
+                    continue;
+                }
+                let wrong = self.without_excuse(scene, need, key, hiding);
+                if let Some(why) = wrong {
+                    let age = (scene.store.now() - hiding.at) / MINUTE;
+                    let what = format!(
+                        "{key} of {} was hidden by {:?} {age} minutes ago and is needed by {}: {why}; the last word: {}",
+                        need.snapshot.metadata,
+                        hiding.by,
+                        need.who,
+                        self.ledger.last_word(key)
+                    );
+                    found.push(self.violation(scene, WHOLE_IN_TIME, what));
+                    break;
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether the guard has had its time.
+    fn is_due(&self, now: Millis, since: Millis, hiding: &Hiding) -> bool {
+        if self.ledger.sweeps_since(since + 66 * MINUTE) > SWEEPS {
+            return true;
+        }
+        let faults = self.world.faults;
+        let more = if faults.failing + faults.crashing > 0 {
+            WITH_FAULTS
+        } else {
+            0
+        };
+        match self.ledger.heard_at(hiding.event) {
+            // What was said before a snapshot was needed is said again only by the sweep.
+            Some(heard) if since <= hiding.at.max(heard) => now >= since.max(heard) + IN_TIME + more,
+            _ => false,
+        }
+    }
+
+    /// What a call did, against what everybody wants.
+    pub fn look_at_call(&mut self, scene: &Scene<'_>, called: &Called) -> Vec<Violation> {
+        let mut found = Vec::new();
+        for forbidden in &called.forbidden {
+            found.push(self.violation(scene, ONLY_COPIES, forbidden.clone()));
+        }
+        for (key, version) in &called.copied {
+            found.extend(self.look_at_copy(scene, called, key, version));
+        }
+        self.ledger.hear(scene.store.now(), called);
+        if self.world.journal && !called.copied.is_empty() {
+            let copied = self.ledger.copied_on_day(scene.store.now());
+            if copied > self.world.objects_per_day {
+                let what = format!("{copied} copies on one day, of {}", self.world.objects_per_day);
+                found.push(self.violation(scene, BUDGET, what));
+            }
+        }
+        found
+    }
+
+    fn look_at_copy(
+        &mut self,
+        scene: &Scene<'_>,
+        called: &Called,
+        key: &str,
+        version: &str,
+    ) -> Vec<Violation> {
+        let mut found = Vec::new();
+        let mut wrong = |invariant, what: String| {
+            found.push(Violation {
+                invariant,
+                at: scene.store.now(),
+                what,
+            });
+        };
+        self.ledger.copies += 1;
+        let wanted = scene.wanted.iter().any(|c| c.needs(key));
+        if !wanted {
+            self.ledger
+                .unneeded
+                .push(format!("{key}: {}", self.ledger.last_word(key)));
+            let cut_short = scene.cut_short.iter().any(|d| key.starts_with(d.as_str()));
+            if cut_short {
+                self.ledger.cut_short += 1;
+            } else if !scene.disturbed {
+                wrong(LEFT_ALONE, format!("{key} was restored, which Flink deleted"));
+            }
+            if self.ledger.was_deleted_on_purpose(key) {
+                wrong(
+                    STAYS_DELETED,
+                    format!("{key} was restored, which its owner deleted"),
+                );
+            }
+        }
+        let shown = scene.store.shown(key);
+        let manifests = self.ledger.naming(key);
+        let lengths: Vec<u64> = manifests.iter().filter_map(|c| c.length_of(key)).collect();
+        if let Some(shown) = &shown
+            && !lengths.is_empty()
+            && !lengths.contains(&shown.size)
+        {
+            let what = format!(
+                "{key} has {} bytes of version {version}, not {lengths:?}",
+                shown.size
+            );
+            wrong(RIGHT_BYTES, what);
+        }
+        let said = called
+            .said
+            .iter()
+            .find(|s| s.key == key && s.did == Did::Restored);
+        if let Some(said) = said {
+            let proof = said
+                .about
+                .as_ref()
+                .is_some_and(|about| about == key || manifests.iter().any(|c| c.metadata == *about));
+            if !proof {
+                wrong(
+                    PROVEN,
+                    format!("{key} was restored for {:?}, which doesn't name it", said.about),
+                );
+            }
+        }
+        if key.ends_with("/_metadata")
+            && called.meanwhile.is_empty()
+            && let Some(shown) = &shown
+            && let Some(snapshot) = manifests
+                .iter()
+                .find(|c| c.metadata == key && c.etag == shown.etag)
+            && let Some(file) = snapshot.files.iter().find(|f| !scene.store.is_visible(&f.key))
+        {
+            wrong(
+                METADATA_LAST,
+                format!("{key} came back, but {} is missing", file.key),
+            );
+        }
+        found
+    }
+}

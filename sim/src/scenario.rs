@@ -1,0 +1,244 @@
+//! A history before it happens, as data: how the world is set up and what is done in it. The same scenario always gives the same history, and
+//! a scenario that was kept stays what it was when the generator changes.
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Millis;
+
+/// Everything that decides a history.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scenario {
+    /// Decides what steps leave open: names, delays, orders.
+    pub seed: u64,
+    /// How the world is set up.
+    pub world: World,
+    /// What is done, in order.
+    pub steps: Vec<Step>,
+}
+
+/// One step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// So long after the step before, in milliseconds.
+    pub after: Millis,
+    /// Tells this step's choices from those of others; it stays the same when other steps are dropped.
+    pub dice: u64,
+    /// What is done.
+    pub act: Act,
+}
+
+/// How the world is set up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct World {
+    /// Who messages say did it.
+    pub telling: Telling,
+    /// Whether the guard restores; otherwise it observes.
+    pub acting: bool,
+    /// Whether there is a control prefix.
+    pub journal: bool,
+    /// So many instances of the function take messages.
+    pub instances: usize,
+    /// Whether the creation of `_metadata` is told too.
+    pub created_told: bool,
+    /// How messages travel.
+    pub delivery: Delivery,
+    /// What fails on the way between the function and S3.
+    pub faults: Faults,
+    /// The bucket's lifecycle rules.
+    pub rules: Vec<Rule>,
+    /// Objects that may be copied on one day.
+    pub objects_per_day: u64,
+    /// The jobs that run when the history begins.
+    pub jobs: Vec<JobSpec>,
+}
+
+/// Who messages say did it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Telling {
+    /// The role of the jobs, which the settings name.
+    Role,
+    /// Some principal, but the settings name none.
+    NoPrincipals,
+    /// EventBridge, which names an account and no role.
+    EventBridge,
+}
+
+/// How messages travel from S3 to the function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delivery {
+    /// Normally at most so long, in milliseconds.
+    pub delay: Millis,
+    /// So many in a thousand come hours late.
+    pub late: u32,
+    /// So many in a thousand come twice.
+    pub doubled: u32,
+    /// So many in a thousand never come.
+    pub lost: u32,
+    /// The function takes at most so many at once.
+    pub batch: usize,
+    /// A message that failed is visible again after this, in milliseconds.
+    pub visibility: Millis,
+    /// After so many receives it goes to the dead-letter queue.
+    pub receives: u32,
+}
+
+/// What fails between the function and S3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Faults {
+    /// In so many of a thousand calls of the function one request fails and may be tried again.
+    pub failing: u32,
+    /// In so many of a thousand calls the function dies at some request.
+    pub crashing: u32,
+    /// In so many of a thousand calls somebody else acts between two requests.
+    pub racing: u32,
+}
+
+impl Faults {
+    /// Nothing fails.
+    pub const NONE: Self = Self {
+        failing: 0,
+        crashing: 0,
+        racing: 0,
+    };
+}
+
+/// A lifecycle rule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rule {
+    /// It takes keys that begin so.
+    pub prefix: String,
+    /// Current versions are hidden after so many days.
+    pub days: Option<u32>,
+    /// Noncurrent versions are removed after so many days.
+    pub noncurrent_days: Option<u32>,
+}
+
+/// A job as its owner configured it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobSpec {
+    /// The release that runs it.
+    pub release: Release,
+    /// So many checkpoints are retained.
+    pub retained: usize,
+    /// Whether they stay when the job is cancelled or fails.
+    pub retained_on_cancel: bool,
+    /// RocksDB incremental checkpoints; otherwise every file is private.
+    pub incremental: bool,
+    /// So many subtasks.
+    pub subtasks: usize,
+    /// Which operators: jobs with the same number have the same operator ids.
+    pub operators: u8,
+}
+
+/// A family of releases that clean up in the same order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Release {
+    /// Up to 1.14: `_metadata`, private files, then shared ones by counting.
+    UpTo114,
+    /// 1.16 to 1.18: shared files are scheduled first, `_metadata` goes before the private files.
+    Of116,
+    /// 1.19 and later: everything at once, `_metadata` last.
+    From119,
+    /// The same with parallel mode switched off.
+    From119Sequential,
+}
+
+/// What is done in a step. Jobs and savepoints are meant by their number, counted from 0 and modulo how many there are.
+#[expect(
+    missing_docs,
+    reason = "the fields are numbers of jobs and savepoints, as the type says"
+)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Act {
+    /// A job completes a checkpoint.
+    Checkpoint { job: usize },
+    /// A job's checkpoint is aborted after its private files were written.
+    Abort { job: usize },
+    /// A checkpoint is complete, but the HA store refuses it, and Flink takes it back within a second.
+    FailedStore { job: usize },
+    /// The owner cancels it.
+    Cancel { job: usize },
+    /// It fails for good.
+    Fail { job: usize },
+    /// It has worked through its input.
+    Finish { job: usize },
+    /// Its JobManager dies, whatever it was doing; with HA another one goes on.
+    KillJobManager { job: usize, ha: bool },
+    /// A TaskManager dies: the job goes on from its newest checkpoint, if that is whole.
+    Failover { job: usize },
+    /// A canonical savepoint.
+    Savepoint { job: usize },
+    /// Flink disposes of a savepoint, since its owner says so.
+    Dispose { savepoint: usize },
+    /// An ended job is started again from its newest checkpoint, as a new job.
+    Restore { job: usize, claim: Claim },
+    /// A savepoint is started as a new job.
+    RestoreSavepoint {
+        savepoint: usize,
+        claim: Claim,
+        of_job: usize,
+    },
+    /// The owner doesn't want an ended job any more, and deletes its whole directory.
+    DeleteOnPurpose { job: usize },
+    /// Somebody who shouldn't deletes something.
+    Delete { what: Target, by: Somebody },
+    /// Somebody copies a file onto itself.
+    Touch { what: Target },
+    /// Somebody puts half of a file over it.
+    Truncate { what: Target },
+    /// One instance of the function ends; its next message meets a new one.
+    ColdStart,
+    /// A person pauses or resumes restoring.
+    Pause { on: bool },
+    /// The scheduled sweep, besides the daily one.
+    Sweep,
+    /// Time passes.
+    Wait,
+}
+
+/// What a restored job may do with what it was restored from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Claim {
+    /// It owns it and deletes it when it is subsumed.
+    Claim,
+    /// It reads it until its first checkpoint, which is full.
+    NoClaim,
+    /// It refers to it and never deletes it.
+    Legacy,
+}
+
+/// What somebody lays hands on.
+#[expect(
+    missing_docs,
+    reason = "the fields are numbers of jobs and savepoints, as the type says"
+)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Target {
+    /// A shared file that the newest checkpoint of a job names.
+    SharedOfNewest { job: usize },
+    /// A private file of it.
+    PrivateOfNewest { job: usize },
+    /// Its `_metadata`.
+    MetadataOfNewest { job: usize },
+    /// Its whole `chk-N/`.
+    DirectoryOfNewest { job: usize },
+    /// The job's `shared/`.
+    Shared { job: usize },
+    /// The whole directory of a job.
+    Job { job: usize },
+    /// A file of a savepoint.
+    OfSavepoint { savepoint: usize },
+    /// A whole savepoint.
+    Savepoint { savepoint: usize },
+    /// Any visible object.
+    Any,
+}
+
+/// Who lays hands on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Somebody {
+    /// A person or script with a role of its own.
+    Person,
+    /// Somebody who uses the role of the jobs.
+    WithFlinksRole,
+}

@@ -1,0 +1,285 @@
+//! The bucket as those reach it who aren't Stayput, with a memory of who hid what, and the notifications that S3 sends.
+
+use std::collections::BTreeMap;
+
+use s3_documents::bucket::Versioning;
+use s3_documents::lifecycle::{
+    Expiration, LifecycleConfiguration, LifecycleRule, NoncurrentExpiration, RuleFilter,
+};
+use s3_model::{Content, Model, ModelBucket, Object};
+use stayput_core::timestamp::Timestamp;
+use stayput_core::version::{VersionId, VersionKind};
+
+use crate::clock::Millis;
+use crate::scenario::Rule;
+
+/// The name of the bucket.
+pub const BUCKET: &str = "state";
+
+/// Whose hand it was.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Hand {
+    /// A job's own, by its number.
+    Flink(usize),
+    /// A lifecycle rule.
+    Rule,
+    /// A person with a role of its own.
+    Person,
+    /// A person who uses the role of the jobs.
+    PersonWithFlinksRole,
+}
+
+/// The truth about a key that isn't visible.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Hiding {
+    /// When it was hidden.
+    pub at: Millis,
+    /// By whom; of several markers the one directly above the data.
+    pub by: Hand,
+    /// The number of the event that told of it.
+    pub event: u64,
+}
+
+/// What S3 tells of.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Event {
+    /// Its number.
+    pub number: u64,
+    /// When it happened.
+    pub at: Millis,
+    /// The key.
+    pub key: String,
+    /// What happened.
+    pub what: Happened,
+    /// Who did it.
+    pub by: Hand,
+}
+
+/// What happened to a key.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Happened {
+    /// A marker with this id hides it.
+    Hidden(String),
+    /// This version is there now.
+    Written(String),
+    /// This version or marker is gone for good.
+    Purged(String),
+}
+
+/// What is visible at a key.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Shown {
+    /// Length in bytes.
+    pub size: u64,
+    /// The ETag.
+    pub etag: String,
+    /// Whether the guard's own copy is on top.
+    pub restored: bool,
+}
+
+/// The bucket.
+pub struct Store {
+    model: Model,
+    bucket: ModelBucket,
+    hidden: BTreeMap<String, Hiding>,
+    outbox: Vec<Event>,
+    events: u64,
+    sizes: u64,
+}
+
+impl Store {
+    /// An empty bucket that keeps versions.
+    pub fn new(model: &Model, rules: &[Rule]) -> Self {
+        let bucket = model.create_bucket(BUCKET, Versioning::Enabled);
+        bucket.set_lifecycle(LifecycleConfiguration {
+            rules: rules.iter().enumerate().map(|(n, r)| told(n, r)).collect(),
+            ..LifecycleConfiguration::default()
+        });
+        Self {
+            model: model.clone(),
+            bucket,
+            hidden: BTreeMap::new(),
+            outbox: Vec::new(),
+            events: 0,
+            sizes: 1000,
+        }
+    }
+
+    /// The time.
+    pub fn now(&self) -> Millis {
+        self.model.now().millis()
+    }
+
+    /// The model's own view of the bucket.
+    pub fn bucket(&self) -> &ModelBucket {
+        &self.bucket
+    }
+
+    /// A length that no other file has, so that a file is known by it.
+    pub fn fresh_size(&mut self) -> u64 {
+        self.sizes += 1;
+        self.sizes
+    }
+
+    fn tell(&mut self, key: &str, what: Happened, by: Hand) -> u64 {
+        self.events += 1;
+        self.outbox.push(Event {
+            number: self.events,
+            at: self.now(),
+            key: key.to_owned(),
+            what,
+            by,
+        });
+        self.events
+    }
+
+    /// The events since the last time.
+    pub fn take_events(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.outbox)
+    }
+
+    /// Writes a file of this length.
+    pub fn put(&mut self, key: &str, size: u64, by: Hand) {
+        self.put_object(key, Object::new(Content::Zeroes(size)), by);
+    }
+
+    /// Writes these bytes.
+    pub fn put_bytes(&mut self, key: &str, bytes: Vec<u8>, by: Hand) -> String {
+        let object = Object::new(bytes);
+        let etag = object.etag.clone();
+        self.put_object(key, object, by);
+        etag
+    }
+
+    fn put_object(&mut self, key: &str, object: Object, by: Hand) {
+        let id = self.bucket.put(key, object);
+        self.hidden.remove(key);
+        self.tell(key, Happened::Written(id.to_string()), by);
+    }
+
+    /// Copies what is visible onto itself: a new version with the same bytes, or with half of them. Whether there was anything.
+    pub fn rewrite(&mut self, key: &str, half: bool, by: Hand) -> bool {
+        let Some(object) = self.bucket.current(key).and_then(|v| v.object) else {
+            return false;
+        };
+        let content = match (&object.content, half) {
+            (content, false) => content.clone(),
+            (Content::Bytes(bytes), true) => Content::from(&bytes[..bytes.len() / 2]),
+            (Content::Zeroes(size) | Content::Withheld(size), true) => Content::Zeroes(size / 2),
+        };
+        self.put_object(key, Object::new(content), by);
+        true
+    }
+
+    /// DELETE without a version id. Of what isn't visible Flink and people say nothing, since they list before they delete; but a job deletes what
+    /// it knows, whether it is there or not.
+    pub fn delete(&mut self, key: &str, by: Hand) {
+        let was_visible = self.bucket.is_visible(key);
+        let Some(marker) = self.bucket.delete(key) else {
+            return;
+        };
+        self.note_hidden(key, &marker, by, was_visible);
+    }
+
+    /// What a rule's expiration does: a marker dated midnight.
+    pub fn expire(&mut self, key: &str) {
+        if let Some(marker) = self.bucket.expire(key) {
+            self.note_hidden(key, &marker, Hand::Rule, true);
+        }
+    }
+
+    /// Remembers a marker that was laid while the function was at work.
+    pub fn note_hidden(&mut self, key: &str, marker: &VersionId, by: Hand, was_visible: bool) {
+        let event = self.tell(key, Happened::Hidden(marker.to_string()), by);
+        if was_visible {
+            let hiding = Hiding {
+                at: self.now(),
+                by,
+                event,
+            };
+            self.hidden.insert(key.to_owned(), hiding);
+        }
+    }
+
+    /// Remembers that the guard put a key back.
+    pub fn note_restored(&mut self, key: &str) {
+        self.hidden.remove(key);
+    }
+
+    /// A version is gone for good.
+    pub fn purge(&mut self, key: &str, version: &str, by: Hand) {
+        if self.bucket.delete_version(key, &VersionId::new(version)) {
+            self.tell(key, Happened::Purged(version.to_owned()), by);
+        }
+    }
+
+    /// Who hid a key that isn't visible.
+    pub fn hiding(&self, key: &str) -> Option<Hiding> {
+        self.hidden.get(key).copied()
+    }
+
+    /// What is visible at a key.
+    pub fn shown(&self, key: &str) -> Option<Shown> {
+        let object = self.bucket.current(key)?.object?;
+        Some(Shown {
+            size: object.content.len(),
+            restored: object.metadata.contains_key("stayput-count"),
+            etag: object.etag,
+        })
+    }
+
+    /// Whether the key is visible.
+    pub fn is_visible(&self, key: &str) -> bool {
+        self.bucket.is_visible(key)
+    }
+
+    /// Whether some data version of the key has this length.
+    pub fn has_version(&self, key: &str, size: u64) -> bool {
+        let history = self.bucket.history(key);
+        history.data_versions().any(|v| v.size() == Some(size))
+    }
+
+    /// The visible keys below a prefix.
+    pub fn visible(&self, prefix: &str) -> Vec<String> {
+        let mut keys = self.bucket.visible_keys();
+        keys.retain(|k| k.starts_with(prefix));
+        keys
+    }
+
+    /// All keys that ever were, with their versions: id, when it was written, whether it is data; the newest first.
+    pub fn versions(&self, key: &str) -> Vec<(String, Millis, bool)> {
+        self.bucket
+            .history(key)
+            .entries()
+            .iter()
+            .map(|v| {
+                (
+                    v.id.to_string(),
+                    v.last_modified.millis(),
+                    v.kind != VersionKind::Marker,
+                )
+            })
+            .collect()
+    }
+
+    /// All keys that have a version or marker.
+    pub fn keys(&self) -> Vec<String> {
+        self.bucket.keys()
+    }
+
+    /// Sets the time.
+    pub fn set_now(&self, at: Millis) {
+        self.model.set_now(Timestamp::from_millis(at));
+    }
+}
+
+/// A rule as the bucket's configuration tells it.
+fn told(number: usize, rule: &Rule) -> LifecycleRule {
+    let mut told = LifecycleRule::new(format!("rule-{number}"), RuleFilter::prefix(rule.prefix.clone()));
+    told.expiration = rule.days.map(Expiration::Days);
+    told.noncurrent_expiration = rule.noncurrent_days.map(|noncurrent_days| NoncurrentExpiration {
+        noncurrent_days,
+        newer_noncurrent_versions: None,
+    });
+    told
+}
