@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::cause::Cause;
 use crate::snapshot::{Contents, Kept, Snapshot, SnapshotKind};
 use crate::timestamp::Timestamp;
 
@@ -107,8 +106,8 @@ impl Group<'_> {
                 break;
             }
             let an_older_one_stands = ever[rank + 1..].iter().any(|o| hidden(*o).is_none());
-            let failed_store = by.cause == Cause::Flink
-                && by.at.since(self.members[n].written) <= FAILED_STORE_WITHIN
+            // By Flink or by nobody known: that it was Flink only its message tells, which a later call doesn't have.
+            let failed_store = by.at.since(self.members[n].written) <= FAILED_STORE_WITHIN
                 && an_older_one_stands
                 && !self.claimed[n];
             let went_on = self

@@ -142,10 +142,13 @@ impl Loss {
         }
     }
 
-    /// The moment whose class counts for a key with this marker: before its own deletion if the snapshot is hidden itself, else the key's marker.
-    pub fn moment(&self, key_marker: Timestamp) -> Moment {
+    /// The moment whose class counts for a key with this marker: before its own deletion if the snapshot is hidden itself; else the key's marker,
+    /// or the look, if the snapshot was `written` only after the key had been hidden. A job that goes on writes checkpoints that name the
+    /// missing file all the same, and a lifecycle rule dates its marker hours back, to midnight.
+    pub fn moment(&self, key_marker: Timestamp, written: Timestamp, now: Timestamp) -> Moment {
         match self.first_own_marker {
             Some(first) => Moment::BeforeItsOwn(first),
+            None if written > key_marker => Moment::Of(now),
             None => Moment::Of(key_marker),
         }
     }

@@ -138,7 +138,7 @@ fn its_own_deletion_began_with_the_first_marker_of_the_hour() {
         &[("cp/j/chk-8/a", -30), ("cp/j/chk-8/b", -300)],
         &[],
     );
-    let Moment::BeforeItsOwn(first) = l.moment(deleted()) else {
+    let Moment::BeforeItsOwn(first) = l.moment(deleted(), at("2026-11-28T09:00:00Z"), deleted()) else {
         panic!("it is hidden itself")
     };
     assert_eq!(
@@ -146,6 +146,20 @@ fn its_own_deletion_began_with_the_first_marker_of_the_hour() {
         at("2026-11-28T09:30:00Z"),
         "what went five hours before belongs to another story"
     );
+}
+
+#[test]
+fn what_was_complete_only_after_the_key_was_hidden_counts_as_it_is_at_the_look() {
+    let l = Loss::none();
+    let (marker, look) = (deleted(), deleted().plus(Duration::from_secs(600)));
+    let moment = |written: i64| l.moment(marker, Timestamp::from_millis(marker.millis() + written), look);
+    let of = |moment: Moment| match moment {
+        Moment::Of(at) => at,
+        Moment::BeforeItsOwn(_) => panic!("it isn't hidden"),
+    };
+    assert_eq!(of(moment(-1)), marker, "it named the key when that was hidden");
+    assert_eq!(of(moment(0)), marker);
+    assert_eq!(of(moment(1)), look, "it names the key all the same");
 }
 
 #[test]

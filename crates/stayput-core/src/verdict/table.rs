@@ -60,6 +60,12 @@ pub(super) fn wish(
             _ => LeaveReason::NamedByDirectoryOnly,
         });
     }
+    if let Some(not_before) = unheard(deletion, loss, policy).filter(|at| now < *at) {
+        return Wish::Later {
+            not_before,
+            why: LaterReason::Quiet,
+        };
+    }
     if cause.is_flink_or_unknown() && referrer.claimed {
         return Wish::Leave(LeaveReason::Claimed);
     }
@@ -101,6 +107,21 @@ pub(super) fn wish(
             let wish = by_flink_or_unknown(cause, deletion, referrer, policy, now);
             once_quiet(wish, class, loss, policy, now)
         }
+    }
+}
+
+/// A stranger or a rule took the key, and nobody knows yet who took `_metadata`: its message can be on the way, as messages come in any order, and
+/// may say that it was the same hand. When that is no excuse any more.
+fn unheard(deletion: &Deletion, loss: &Loss, policy: &Policy) -> Option<Timestamp> {
+    match (&deletion.cause, &loss.metadata) {
+        (
+            Cause::Foreign(_) | Cause::Lifecycle,
+            MetadataState::Hidden {
+                at,
+                cause: Cause::Unknown,
+            },
+        ) => Some(at.plus(policy.settle)),
+        _ => None,
     }
 }
 

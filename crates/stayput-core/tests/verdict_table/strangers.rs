@@ -42,6 +42,23 @@ mod foreign_partial {
     }
 
     #[test]
+    fn while_nobody_knows_who_hid_metadata_its_message_may_be_on_the_way() {
+        for cause in [foreign(), Cause::Lifecycle] {
+            let case = shared(cause, Class::Running).with(|c| {
+                c.loss.metadata = MetadataState::Hidden {
+                    at: deleted_at(),
+                    cause: Cause::Unknown,
+                };
+            });
+            case.clone()
+                .with(|c| c.after = minutes(4))
+                .waits(&LaterReason::Quiet, 5);
+            case.with(|c| c.after = minutes(6))
+                .leaves(&LeaveReason::DiscardedByFlink);
+        }
+    }
+
+    #[test]
     fn directory_references_and_live_databases_count() {
         for naming in [Naming::Directory, Naming::LiveDatabase] {
             shared(foreign(), Class::Running)

@@ -25,6 +25,16 @@ use crate::restore::put_back;
 /// So many copies are under way at once.
 const CONCURRENT: usize = 8;
 
+/// What a `_metadata` that is to come back names.
+enum ItsFiles {
+    /// All of it is there.
+    AllThere,
+    /// Something will come, or can't.
+    SomeMissing,
+    /// These are visible, but of another length than the handles say; they are never touched.
+    Overwritten(BTreeSet<ObjectLocation>),
+}
+
 impl<R, J, H> Bench<'_, R, J, H>
 where
     R: Reading + Sync,
@@ -189,7 +199,7 @@ where
     }
 
     /// Copies state files first, then each `_metadata` once everything it names is there.
-    async fn act(&mut self, judged: &mut [Judged]) -> Vec<Done> {
+    async fn act(&mut self, judged: &mut Vec<Judged>) -> Vec<Done> {
         let mut done = vec![Done::Nothing; judged.len()];
         let mut files: Vec<(usize, Permit)> = Vec::new();
         let mut metadata: Vec<usize> = Vec::new();
@@ -213,17 +223,28 @@ where
         for (n, result) in copied {
             done[n] = result;
         }
+        let mut spoilt = Vec::new();
         for n in metadata {
             let location = judged[n].verdict.location.clone();
             let settle = self.eyes.mandate.policy.settle;
-            let later = match self.everything_is_there(&location, judged, &done).await {
-                Ok(true) => {
+            let later = match self.what_it_names(&location, judged, &done).await {
+                Ok(ItsFiles::AllThere) => {
                     if let Outcome::Restore(permit) = &judged[n].verdict.outcome {
                         done[n] = put_back(&self.eyes, self.hand, permit).await;
                     }
                     continue;
                 }
-                Ok(false) => LaterReason::WaitsForItsFiles,
+                Ok(ItsFiles::Overwritten(objects)) => {
+                    // No wait makes that right: a person must know.
+                    let verdict = &mut judged[n].verdict;
+                    verdict.outcome = Outcome::Report(FindingCode::Overwritten);
+                    verdict
+                        .findings
+                        .push((FindingCode::Overwritten, location.clone()));
+                    spoilt.extend(objects.into_iter().map(|o| (o, location.clone(), verdict.class)));
+                    continue;
+                }
+                Ok(ItsFiles::SomeMissing) => LaterReason::WaitsForItsFiles,
                 Err(e) => LaterReason::Transient(e.to_string()),
             };
             judged[n].verdict.outcome = Outcome::Later {
@@ -231,16 +252,23 @@ where
                 why: later,
             };
         }
+        for (object, metadata, class) in spoilt {
+            if judged.iter().all(|j| j.verdict.location != object) {
+                let code = FindingCode::Overwritten;
+                judged.push(Judged::told_without_deletion(code, object, metadata, class));
+                done.push(Done::Nothing);
+            }
+        }
         done
     }
 
     /// Whether a listing shows every exact reference of a snapshot; for an observing guard, whether it would.
-    async fn everything_is_there(
+    async fn what_it_names(
         &mut self,
         metadata: &ObjectLocation,
         judged: &[Judged],
         done: &[Done],
-    ) -> Result<bool, PortError> {
+    ) -> Result<ItsFiles, PortError> {
         let would: BTreeSet<&ObjectLocation> = judged
             .iter()
             .zip(done)
@@ -248,9 +276,15 @@ where
             .map(|(j, _)| &j.verdict.location)
             .collect();
         let Some((_, seen)) = inspect(&self.eyes, self.survey, metadata, &BTreeSet::new()).await? else {
-            return Ok(false);
+            return Ok(ItsFiles::SomeMissing);
         };
-        Ok(seen.overwritten.is_empty() && seen.loss.missing.iter().all(|m| would.contains(&m.location)))
+        Ok(if !seen.overwritten.is_empty() {
+            ItsFiles::Overwritten(seen.overwritten)
+        } else if seen.loss.missing.iter().all(|m| would.contains(&m.location)) {
+            ItsFiles::AllThere
+        } else {
+            ItsFiles::SomeMissing
+        })
     }
 
     /// Before the first copy: which directories are put back after which principal deleted them as a whole.

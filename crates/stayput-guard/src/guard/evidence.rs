@@ -2,9 +2,9 @@
 
 use stayput_core::catalogue::{Naming, Referral, SnapshotId};
 use stayput_core::cause::Cause;
-use stayput_core::class::{Class, Moment};
+use stayput_core::class::Class;
 use stayput_core::location::ObjectLocation;
-use stayput_core::loss::{MetadataState, fitting};
+use stayput_core::loss::{Loss, MetadataState, fitting};
 use stayput_core::root::RootKind;
 use stayput_core::sinks::can_be_tail;
 use stayput_core::snapshot::{Contents, identity_of};
@@ -78,11 +78,8 @@ where
         let Some(snapshot) = catalogue.get(id) else {
             return Ok(());
         };
-        let class = catalogue.class(
-            id,
-            Moment::Of(deletion.at),
-            self.eyes.mandate.policy.dormant_after,
-        );
+        let moment = Loss::none().moment(deletion.at, snapshot.written, self.eyes.now);
+        let class = catalogue.class(id, moment, self.eyes.mandate.policy.dormant_after);
         if snapshot.hidden.is_none() && class == Class::Spare && !self.mendable.contains(metadata) {
             return Ok(());
         }
@@ -106,10 +103,11 @@ where
         };
         let loss = self.inspected.get(&metadata).map_or(&self.untouched, |i| &i.loss);
         let dormant_after = self.eyes.mandate.policy.dormant_after;
-        let class = self
-            .survey
-            .catalogue
-            .class(id, loss.moment(deletion.at), dormant_after);
+        let class = self.survey.catalogue.class(
+            id,
+            loss.moment(deletion.at, written, self.eyes.now),
+            dormant_after,
+        );
         let cause = loss.cause_for(&deletion.cause).clone();
         let (whole, hidden, exclusive_missing) = (
             loss.whole,

@@ -7,6 +7,7 @@ use s3_documents::lifecycle::LifecycleConfiguration;
 use stayput_core::catalogue::Referral;
 use stayput_core::ha::is_in_result_store;
 use stayput_core::loss::{Loss, MetadataState, WHOLE_WITHIN};
+use stayput_core::report::finding::FindingCode;
 use stayput_core::sinks::can_be_tail;
 use stayput_core::snapshot::{Contents, Kept};
 use stayput_core::verdict::{Basis, Proof};
@@ -49,6 +50,30 @@ pub(super) struct Judged {
     pub(super) history: Option<KeyHistory>,
     /// When the rules purge the version that could come back.
     pub(super) deadline: Option<Timestamp>,
+}
+
+impl Judged {
+    /// A finding about an object that nobody deleted.
+    pub(super) fn told_without_deletion(
+        code: FindingCode,
+        object: ObjectLocation,
+        metadata: ObjectLocation,
+        class: Option<Class>,
+    ) -> Self {
+        Self {
+            verdict: Verdict {
+                location: object,
+                outcome: Outcome::Report(code),
+                findings: Vec::new(),
+                basis: Basis::Referenced,
+                class,
+                cause: Cause::Unknown,
+                decided_by: Some(metadata),
+            },
+            history: None,
+            deadline: None,
+        }
+    }
 }
 
 enum Triage {

@@ -10,13 +10,13 @@ use stayput_core::forecast::{Forecast, Forecaster, Listed};
 use stayput_core::loss::{MetadataState, MissingObject};
 use stayput_core::report::finding::FindingCode;
 use stayput_core::snapshot::{HiddenBy, JobDirectory};
-use stayput_core::verdict::{Basis, Told};
+use stayput_core::verdict::Told;
 use stayput_core::version::KeyHistory;
 
 use super::judging::{Bench, Judged};
 use super::{
     BatchReport, Breadth, Cause, Class, Clock, Eyes, Guard, Hand, Journal, Moment, Named, Notice,
-    ObjectLocation, Outcome, PortError, Reading, RootKind, Survey, Timestamp, Verdict, survey_again,
+    ObjectLocation, Outcome, PortError, Reading, RootKind, Survey, Timestamp, survey_again,
 };
 use crate::inspect::{
     Inspected, LookedAt, Seen, SeenObjects, VisibleObject, held_against, put_together, references_of,
@@ -288,7 +288,8 @@ impl Look {
         let catalogue = &survey.catalogue;
         let Some(snapshot) = catalogue.get(id) else { return };
         let (loss, metadata) = (&inspected.loss, &snapshot.metadata);
-        let class = catalogue.class(id, loss.moment(eyes.now), eyes.mandate.policy.dormant_after);
+        let moment = loss.moment(eyes.now, snapshot.written, eyes.now);
+        let class = catalogue.class(id, moment, eyes.mandate.policy.dormant_after);
         let stands = loss.metadata == MetadataState::Stands;
         let healthy = stands && loss.missing.is_empty() && inspected.overwritten.is_empty();
         let count = if healthy {
@@ -376,20 +377,7 @@ impl Look {
         if known >= Some(class) {
             return;
         }
-        let verdict = Verdict {
-            location: location.clone(),
-            outcome: Outcome::Report(code),
-            findings: Vec::new(),
-            basis: Basis::Referenced,
-            class: Some(class),
-            cause: Cause::Unknown,
-            decided_by: Some(metadata.clone()),
-        };
-        let judged = Judged {
-            verdict,
-            history: None,
-            deadline: None,
-        };
+        let judged = Judged::told_without_deletion(code, location.clone(), metadata.clone(), Some(class));
         self.reports.insert(location.clone(), judged);
     }
 

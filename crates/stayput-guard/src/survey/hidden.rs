@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use stayput_core::cause::Cause;
 use stayput_core::class::FAILED_STORE_WITHIN;
 use stayput_core::layout::{self, METADATA_FILE};
 use stayput_core::location::ObjectLocation;
@@ -124,9 +123,9 @@ impl Survey {
             }
             // The newest that was ever complete decides; older ones matter only if Flink failed to store this one.
             let decided = self.snapshot_at(&metadata).is_some_and(|s| {
-                s.hidden
-                    .as_ref()
-                    .is_none_or(|h| h.cause != Cause::Flink || h.at.since(s.written) > FAILED_STORE_WITHIN)
+                s.hidden.as_ref().is_none_or(|h| {
+                    !h.cause.is_flink_or_unknown() || h.at.since(s.written) > FAILED_STORE_WITHIN
+                })
             });
             if decided {
                 break;

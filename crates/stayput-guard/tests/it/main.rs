@@ -5,6 +5,7 @@ mod copying;
 mod cost;
 mod crash;
 mod delete_order;
+mod goes_on;
 mod ha;
 mod journal;
 mod lab;

@@ -2,6 +2,7 @@
 
 use s3_model::Fault;
 use stayput_core::class::Class;
+use stayput_core::report::finding::FindingCode;
 use stayput_core::verdict::{LaterReason, Outcome};
 use stayput_guard::batch::{Answer, Done};
 use stayput_guard::port::PortErrorKind;
@@ -74,6 +75,36 @@ async fn metadata_waits_for_a_file_whose_copy_failed() {
     assert_eq!(*done_about(&report, &late), COPIED);
     assert_eq!(*done_about(&report, &metadata_key(8)), COPIED);
     assert_eq!(lab.copied().last(), Some(&metadata_key(8)));
+}
+
+#[tokio::test]
+async fn metadata_that_waits_for_a_file_which_somebody_wrote_over_is_told_and_waits_no_more() {
+    let lab = Lab::new();
+    let told = lab.delete(Who::Alice, &metadata_key(8));
+    let spoilt = lab.own_of_head()[0].clone();
+    lab.bucket.put(&spoilt, b"half of it");
+    lab.model.advance(SETTLE);
+    let report = lab.guard().handle(std::slice::from_ref(&told)).await;
+    for key in [&metadata_key(8), &spoilt] {
+        assert_eq!(
+            *outcome_on(&report, key),
+            Outcome::Report(FindingCode::Overwritten),
+            "{key}"
+        );
+    }
+    let about: Vec<_> = report
+        .findings
+        .iter()
+        .filter(|f| f.code == FindingCode::Overwritten)
+        .collect();
+    assert_eq!(about.len(), 1, "{about:?}");
+    assert!(
+        about[0].examples.iter().any(|e| e.ends_with(&spoilt)),
+        "{:?}",
+        about[0].examples
+    );
+    assert_eq!(report.answers[0].1, Answer::Done, "no wait makes it right");
+    assert_eq!(lab.copied(), Vec::<String>::new());
 }
 
 #[tokio::test]

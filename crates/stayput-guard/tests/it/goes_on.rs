@@ -1,0 +1,71 @@
+//! A running job writes checkpoint after checkpoint while the function waits, and each names the file that somebody deleted before it.
+
+use stayput_core::class::Class;
+
+use crate::lab::{
+    COPIED, Lab, MINUTE, SETTLE, Who, at, done_about, metadata_key, outcome_on, verdict_on, word,
+};
+
+#[tokio::test]
+async fn what_only_newer_checkpoints_still_name_comes_back() {
+    let lab = Lab::new();
+    let needed = lab.shared_of_head()[0].clone();
+    let told = lab.delete(Who::Alice, &needed);
+    lab.model.advance(MINUTE);
+    // Flink doesn't look whether a file is still there that it names again. The checkpoint that was the newest is gone when the verdict falls.
+    lab.complete(9);
+    for key in lab.own_of_head() {
+        lab.delete(Who::Flink, &key);
+    }
+    lab.delete(Who::Flink, &metadata_key(8));
+    lab.model.advance(SETTLE);
+    let report = lab.guard().handle(&[told]).await;
+    assert_eq!(
+        *done_about(&report, &needed),
+        COPIED,
+        "{}",
+        word(outcome_on(&report, &needed))
+    );
+    let verdict = &verdict_on(&report, &needed).verdict;
+    assert_eq!(verdict.class, Some(Class::Running));
+    assert_eq!(verdict.decided_by, Some(lab.bucket.at(&metadata_key(9))));
+}
+
+#[tokio::test]
+async fn a_rule_dates_its_marker_at_midnight_and_a_checkpoint_of_the_night_needs_the_file() {
+    let lab = Lab::new();
+    let needed = lab.shared_of_head()[0].clone();
+    lab.model.set_now(at("2026-11-28T02:30:00Z"));
+    lab.complete(9);
+    lab.delete(Who::Flink, &metadata_key(8));
+    lab.model.set_now(at("2026-11-28T03:00:00Z"));
+    let told = lab.delete(Who::Rule, &needed);
+    let report = lab.guard().handle(&[told]).await;
+    assert_eq!(
+        *done_about(&report, &needed),
+        COPIED,
+        "{}",
+        word(outcome_on(&report, &needed))
+    );
+}
+
+#[tokio::test]
+async fn after_a_store_that_failed_the_older_checkpoint_is_needed_though_nobody_remembers_who_hid_the_newer()
+{
+    let lab = Lab::new();
+    lab.complete(9);
+    let by_flink = lab.delete(Who::Flink, &metadata_key(9));
+    let mut guard = lab.guard();
+    guard.handle(&[by_flink]).await;
+    lab.model.advance(10 * MINUTE);
+    let needed = lab.own_of_head()[0].clone();
+    let told = lab.delete(Who::Alice, &needed);
+    lab.model.advance(SETTLE);
+    let report = guard.handle(std::slice::from_ref(&told)).await;
+    assert_eq!(
+        *done_about(&report, &needed),
+        COPIED,
+        "{}",
+        word(outcome_on(&report, &needed))
+    );
+}
