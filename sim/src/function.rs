@@ -87,6 +87,8 @@ pub struct Called {
     pub disturbed: bool,
     /// The numbers of the events that it was told of.
     pub events: Vec<u64>,
+    /// The numbers of the events whose messages are done.
+    pub done: Vec<u64>,
     /// So many messages.
     pub messages: usize,
     /// Verdicts.
@@ -345,6 +347,7 @@ impl Function {
             if again && waiting.receives < self.world.delivery.receives {
                 waiting.visible_at = now + self.world.delivery.visibility;
             } else {
+                called.done.push(waiting.event);
                 done.push(n);
             }
         }

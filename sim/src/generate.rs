@@ -17,14 +17,29 @@ enum Pace {
     Months,
 }
 
-/// A history of at most 200 steps.
-pub fn short(seed: u64) -> Scenario {
+/// How long a history is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Length {
+    /// At most 200 steps: hours, days, sometimes months.
+    Short,
+    /// A year and more.
+    Years,
+}
+
+/// The history of a seed.
+pub fn scenario(seed: u64, length: Length) -> Scenario {
     let mut dice = Dice::of(seed);
-    let pace = dice
-        .weighed(&[(60, Pace::Busy), (30, Pace::Days), (10, Pace::Months)])
-        .unwrap_or(Pace::Busy);
+    let pace = match length {
+        Length::Short => dice
+            .weighed(&[(65, Pace::Busy), (30, Pace::Days), (5, Pace::Months)])
+            .unwrap_or(Pace::Busy),
+        Length::Years => Pace::Months,
+    };
     let world = world(&mut dice, pace);
-    let count = 8 + dice.place(40);
+    let count = match length {
+        Length::Short => 8 + dice.place(40),
+        Length::Years => 60 + dice.place(140),
+    };
     let careless = dice.weighed(&[(25, 0_u32), (50, 60), (25, 200)]).unwrap_or(60);
     let steps = (0..count).map(|_| step(&mut dice, pace, careless)).collect();
     Scenario { seed, world, steps }

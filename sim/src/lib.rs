@@ -6,11 +6,14 @@
 
 pub mod actors;
 pub mod clock;
+pub mod crowd;
 pub mod dice;
 pub mod function;
 pub mod generate;
+pub mod kept;
 pub mod oracle;
 pub mod run;
 pub mod scenario;
+pub mod shrink;
 pub mod store;
 pub mod trace;

@@ -1,67 +1,191 @@
-//! `stayput-sim`: plays histories and says what didn't hold.
+//! `stayput-sim`: plays histories and says what didn't hold, with what to type to see it again.
 
+use std::io::{self, Write};
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use stayput_sim::generate;
-use stayput_sim::run::play;
+use stayput_sim::clock::shown;
+use stayput_sim::crowd::{self, Tally};
+use stayput_sim::generate::{Length, scenario};
+use stayput_sim::kept::{self, Kept};
+use stayput_sim::run::{Played, play};
+use stayput_sim::scenario::Scenario;
+use stayput_sim::shrink::shrink;
+
+const USAGE: &str = "\
+stayput-sim [--seeds N] [--from S] [--long] [--threads T]
+    plays N histories (1000), whose seeds follow on S (a fresh number, which is printed); --long: over a year
+stayput-sim --seed S [--long] [--trace] [--html FILE] [--shrink] [--keep NAME STORY]
+    plays one; --trace: what happened; --html: as a picture; --shrink: the smallest history that violates the same; --keep: shrinks it and keeps it
+stayput-sim --kept [--trace NAME]
+    plays every history that was kept
+";
+
+struct Words(Vec<String>);
+
+impl Words {
+    fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|w| w == name)
+    }
+
+    fn after(&self, name: &str, place: usize) -> Option<&str> {
+        let at = self.0.iter().position(|w| w == name)?;
+        self.0.get(at + place).map(String::as_str)
+    }
+
+    fn number(&self, name: &str) -> Result<Option<u64>, String> {
+        match (self.has(name), self.after(name, 1)) {
+            (false, _) => Ok(None),
+            (true, Some(text)) => text
+                .parse()
+                .map(Some)
+                .map_err(|_| format!("{name} needs a number, not {text:?}")),
+            (true, None) => Err(format!("{name} needs a number")),
+        }
+    }
+}
 
 fn main() -> ExitCode {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let value = |name: &str| -> Option<u64> {
-        let at = words.iter().position(|w| w == name)?;
-        words.get(at + 1)?.parse().ok()
-    };
-    if let Some(seed) = value("--seed") {
-        let played = play(&generate::short(seed), true);
-        if words.iter().any(|w| w == "--trace") {
-            for happening in &played.trace.happenings {
-                println!("{happening}");
-            }
-        }
-        for v in &played.violations {
-            println!(
-                "violated at {}: {}\n  {}",
-                stayput_sim::clock::shown(v.at),
-                v.invariant,
-                v.what
-            );
-        }
-        return if played.violations.is_empty() {
-            ExitCode::SUCCESS
-        } else {
-            ExitCode::FAILURE
-        };
-    }
-    let count = value("--seeds").unwrap_or(1000);
-    let from = value("--from").unwrap_or(0);
-    let began = Instant::now();
-    let (mut steps, mut calls, mut copies, mut unneeded, mut bad, mut events, mut requests) =
-        (0, 0, 0, 0, 0, 0, 0.0_f64);
-    for seed in from..from + count {
-        let played = play(&generate::short(seed), false);
-        steps += played.steps;
-        calls += played.calls;
-        copies += played.copies;
-        events += played.events;
-        requests = requests.max(played.requests);
-        unneeded += played.unneeded.len();
-        for u in &played.unneeded {
-            println!("seed {seed}: unneeded {u}");
-        }
-        for v in &played.violations {
-            bad += 1;
-            println!("seed {seed}: {}: {}", v.invariant, v.what);
+    let words = Words(std::env::args().skip(1).collect());
+    match run(&words) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(message) => {
+            eprintln!("stayput-sim: {message}\n\n{USAGE}");
+            ExitCode::from(2)
         }
     }
-    let took = began.elapsed().as_secs_f64();
-    println!(
-        "{count} histories, {steps} steps, {events} deletions, {calls} calls, {copies} copies, {unneeded} unneeded, {bad} violations, {requests:.1} requests, {took:.1} s, {:.0} a second",
-        count as f64 / took
-    );
-    if bad == 0 {
-        ExitCode::SUCCESS
+}
+
+fn run(words: &Words) -> Result<bool, String> {
+    let length = if words.has("--long") {
+        Length::Years
     } else {
-        ExitCode::FAILURE
+        Length::Short
+    };
+    if words.has("--kept") {
+        return play_kept(words);
     }
+    if let Some(seed) = words.number("--seed")? {
+        return play_one(words, seed, length);
+    }
+    let count = words.number("--seeds")?.unwrap_or(1000);
+    let from = match words.number("--from")? {
+        Some(from) => from,
+        None => fresh(),
+    };
+    let threads = match words.number("--threads")? {
+        Some(threads) => usize::try_from(threads).unwrap_or(1),
+        None => std::thread::available_parallelism().map_or(1, usize::from),
+    };
+    print(&format!("{count} histories from seed {from} on\n"))?;
+    let tally = crowd::play_many(from, count, length, threads);
+    print(&said(&tally, length))?;
+    Ok(tally.is_good())
+}
+
+/// A seed that nobody has seen.
+fn fresh() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(0)
+}
+
+fn print(text: &str) -> Result<(), String> {
+    // A reader that has seen enough is no failure.
+    match io::stdout().lock().write_all(text.as_bytes()) {
+        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(e.to_string()),
+        _ => Ok(()),
+    }
+}
+
+fn said(tally: &Tally, length: Length) -> String {
+    let mut text = String::new();
+    let long = if length == Length::Years { " --long" } else { "" };
+    for (seed, violation) in &tally.violations {
+        text.push_str(&format!(
+            "\nviolated: {}\n  at {}: {}\n  again: cargo xtask sim --seed {seed}{long} --trace\n",
+            violation.invariant,
+            shown(violation.at),
+            violation.what
+        ));
+    }
+    for (seed, what) in tally.unneeded.iter().take(10) {
+        text.push_str(&format!("seed {seed}: restored and needed by nobody: {what}\n"));
+    }
+    text.push_str(&format!("{tally}\n"));
+    text
+}
+
+fn show(scenario: &Scenario, words: &Words) -> Result<Played, String> {
+    let played = play(scenario, true);
+    let mut text = String::new();
+    if words.has("--trace") {
+        // What comes after the first violation only hides it.
+        let first = played
+            .trace
+            .happenings
+            .iter()
+            .position(|h| h.text.starts_with("VIOLATED"));
+        let end = first.map_or(usize::MAX, |n| n + 1);
+        for happening in played.trace.happenings.iter().take(end) {
+            text.push_str(&format!("{happening}\n"));
+        }
+    }
+    for v in &played.violations {
+        text.push_str(&format!(
+            "violated at {}: {}\n  {}\n",
+            shown(v.at),
+            v.invariant,
+            v.what
+        ));
+    }
+    print(&text)?;
+    Ok(played)
+}
+
+fn play_one(words: &Words, seed: u64, length: Length) -> Result<bool, String> {
+    let mut of_seed = scenario(seed, length);
+    if words.has("--shrink") || words.has("--keep") {
+        let violations = play(&of_seed, false).violations;
+        let Some(violated) = violations.first() else {
+            return Err(format!(
+                "seed {seed} violates nothing, so there is nothing to shrink"
+            ));
+        };
+        of_seed = shrink(&of_seed, violated.invariant);
+        if let (Some(name), Some(story)) = (words.after("--keep", 1), words.after("--keep", 2)) {
+            let kept = Kept {
+                story: story.to_owned(),
+                violated: violated.invariant.to_owned(),
+                scenario: of_seed.clone(),
+            };
+            let path = kept::keep(name, &kept)?;
+            print(&format!("kept as {}\n", path.display()))?;
+        } else {
+            print(&serde_json::to_string_pretty(&of_seed).map_err(|e| e.to_string())?)?;
+            print("\n")?;
+        }
+    }
+    let played = show(&of_seed, words)?;
+    Ok(played.violations.is_empty())
+}
+
+fn play_kept(words: &Words) -> Result<bool, String> {
+    let all = kept::all()?;
+    let mut good = true;
+    for (name, kept) in &all {
+        if words.after("--trace", 1).is_some_and(|asked| asked != name) {
+            continue;
+        }
+        let played = show(&kept.scenario, words)?;
+        let held = if played.violations.is_empty() {
+            "holds"
+        } else {
+            "VIOLATED"
+        };
+        print(&format!("{name}: {held}: {}\n", kept.story))?;
+        good &= played.violations.is_empty();
+    }
+    print(&format!("{} kept histories\n", all.len()))?;
+    Ok(good && !all.is_empty())
 }

@@ -390,7 +390,13 @@ impl Run<'_> {
         };
         let deletions = match how {
             How::Aborted => j.abort(&mut dice),
-            How::NotStored => j.fail_to_store(&mut self.store, &mut dice),
+            How::NotStored => {
+                let (complete, deletions) = j.fail_to_store(&mut self.store, &mut dice);
+                if let Some(complete) = complete {
+                    self.oracle.ledger.learn(&complete);
+                }
+                deletions
+            }
             How::Well => match j.complete(&mut self.store, &mut dice) {
                 Completed::Well(deletions) => {
                     if let Some(newest) = self.jobs[job].checkpoints().last() {
@@ -439,15 +445,21 @@ impl Run<'_> {
             Act::Finish { job } => self.end_job(job % jobs, true, &mut dice),
             Act::KillJobManager { job, ha } => {
                 let job = job % jobs;
-                let planned = self
+                // What was to be deleted and isn't.
+                let cut_short: Vec<String> = self
                     .agenda
                     .values()
-                    .any(|l| matches!(l, Later::FlinkDeletes { job: j, .. } if *j == job));
+                    .filter_map(|later| match later {
+                        Later::FlinkDeletes { job: j, key, .. } if *j == job => {
+                            let end = key.rfind('/').map_or(0, |at| at + 1);
+                            Some(key[..end].to_owned())
+                        }
+                        _ => None,
+                    })
+                    .collect();
                 if let Some(j) = self.jobs.get_mut(job) {
                     j.kill(now, ha);
-                    if planned && j.cut_short {
-                        self.cut_short.push(j.directory.clone());
-                    }
+                    self.cut_short.extend(cut_short);
                     self.note(Lane::Job(job), || format!("its JobManager dies; HA: {ha}"));
                 }
             }
@@ -484,6 +496,7 @@ impl Run<'_> {
                     return;
                 };
                 old.wanted = false;
+                old.fallback = claim != crate::scenario::Claim::Claim;
                 self.start(spec, &from, claim, &mut dice);
             }
             Act::RestoreSavepoint {

@@ -82,6 +82,8 @@ pub struct Store {
     model: Model,
     bucket: ModelBucket,
     hidden: BTreeMap<String, Hiding>,
+    /// Who had hidden what came back last.
+    came_back: BTreeMap<String, Hiding>,
     outbox: Vec<Event>,
     events: u64,
     sizes: u64,
@@ -99,6 +101,7 @@ impl Store {
             model: model.clone(),
             bucket,
             hidden: BTreeMap::new(),
+            came_back: BTreeMap::new(),
             outbox: Vec::new(),
             events: 0,
             sizes: 1000,
@@ -203,7 +206,14 @@ impl Store {
 
     /// Remembers that the guard put a key back.
     pub fn note_restored(&mut self, key: &str) {
-        self.hidden.remove(key);
+        if let Some(hiding) = self.hidden.remove(key) {
+            self.came_back.insert(key.to_owned(), hiding);
+        }
+    }
+
+    /// Who had hidden a key that the guard put back.
+    pub fn came_back_after(&self, key: &str) -> Option<Hiding> {
+        self.came_back.get(key).copied()
     }
 
     /// A version is gone for good.
@@ -231,6 +241,18 @@ impl Store {
     /// Whether the key is visible.
     pub fn is_visible(&self, key: &str) -> bool {
         self.bucket.is_visible(key)
+    }
+
+    /// The ETag of the newest data version of a key, visible or hidden.
+    pub fn newest_bytes(&self, key: &str) -> Option<String> {
+        self.bucket
+            .history(key)
+            .data_versions()
+            .next()
+            .and_then(|v| match &v.kind {
+                VersionKind::Data { etag, .. } => Some(etag.clone()),
+                VersionKind::Marker => None,
+            })
     }
 
     /// Whether some data version of the key has this length.

@@ -150,6 +150,8 @@ pub struct Job {
     pub began: Millis,
     /// Whether the owner would start it again from its newest checkpoint.
     pub wanted: bool,
+    /// Whether the owner would fall back on it, though the job goes on elsewhere.
+    pub fallback: bool,
     /// Whether it waits for files of its newest checkpoint, since a TaskManager died.
     pub stuck: bool,
     /// Whether a JobManager died before it had deleted everything of the last checkpoint.
@@ -196,6 +198,7 @@ impl Job {
             began: 0,
             ended: None,
             wanted: true,
+            fallback: false,
             stuck: false,
             cut_short: false,
             claim: None,
@@ -261,7 +264,7 @@ impl Job {
 
     /// Every checkpoint that its owner could still restore it from, the oldest first.
     pub fn could_restore(&self) -> impl Iterator<Item = &Checkpoint> {
-        let any = self.runs() || self.wanted;
+        let any = self.runs() || self.wanted || self.fallback;
         self.retained.iter().filter(move |_| any)
     }
 
@@ -389,6 +392,7 @@ impl Job {
             },
             checkpoint_id: i64::try_from(id).unwrap_or(i64::MAX),
             operator: [self.spec.operators; 16],
+            retained_on_cancel: self.spec.retained_on_cancel,
             subtasks: subtasks.collect(),
         }
         .bytes()
@@ -432,13 +436,17 @@ impl Job {
     }
 
     /// The checkpoint under way is complete, but can't be kept: its own files go again at once.
-    pub fn fail_to_store(&mut self, store: &mut Store, dice: &mut Dice) -> Vec<(Millis, String)> {
+    pub fn fail_to_store(
+        &mut self,
+        store: &mut Store,
+        dice: &mut Dice,
+    ) -> (Option<Checkpoint>, Vec<(Millis, String)>) {
         let before = self.retained.clone();
         let Completed::Well(_) = self.complete(store, dice) else {
-            return Vec::new();
+            return (None, Vec::new());
         };
         let Some(newest) = self.retained.back().cloned() else {
-            return Vec::new();
+            return (None, Vec::new());
         };
         self.retained = before;
         let what = Discarded {
@@ -450,7 +458,7 @@ impl Job {
         for (at, _) in &mut order {
             *at = (*at).min(SECOND);
         }
-        order
+        (Some(newest), order)
     }
 
     /// The checkpoint under way is aborted: its private files go, shared ones stay registered.
@@ -574,6 +582,7 @@ impl Job {
             format: 4,
             checkpoint_id: i64::try_from(id).unwrap_or(i64::MAX),
             operator: [self.spec.operators; 16],
+            retained_on_cancel: self.spec.retained_on_cancel,
             subtasks: subtasks.collect(),
         }
         .bytes();

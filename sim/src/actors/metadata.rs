@@ -1,8 +1,6 @@
 //! `_metadata` as a job writes it: handles of what its checkpoint is made of, in the layouts of flink-format.md 1 and 2. A wording of its own
 //! beside the reader's, so that a misreading isn't repeated here.
 
-use stayput_hostile::make::properties;
-
 /// A file that a handle names.
 #[derive(Clone, Debug)]
 pub(crate) struct Handle<'f> {
@@ -48,6 +46,8 @@ pub(crate) struct Metadata<'f> {
     pub(crate) format: i32,
     pub(crate) checkpoint_id: i64,
     pub(crate) operator: [u8; 16],
+    /// Says so in the properties, since format 4.
+    pub(crate) retained_on_cancel: bool,
     pub(crate) subtasks: Vec<Subtask<'f>>,
 }
 
@@ -79,6 +79,58 @@ impl Bytes {
         self.0.extend(length.to_be_bytes());
         self.0.extend(t.as_bytes());
         self
+    }
+
+    fn class(&mut self, name: &str, version: i64, flags: u8, fields: u8) -> &mut Self {
+        self.u8(0x72).text(name).long(version).u8(flags);
+        self.u8(0).u8(fields)
+    }
+
+    fn end_of_class(&mut self) -> &mut Self {
+        self.u8(0x78).u8(0x70)
+    }
+
+    /// `CheckpointProperties` as Java serialises it (flink-format.md 1.7).
+    fn properties(&mut self, retained_on_cancel: bool) {
+        const FIELDS: [&str; 7] = [
+            "discardCancelled",
+            "discardFailed",
+            "discardFinished",
+            "discardSubsumed",
+            "discardSuspended",
+            "forced",
+            "unclaimed",
+        ];
+        self.0.extend([0xAC, 0xED, 0, 5]);
+        self.u8(0x73).class(
+            "org.apache.flink.runtime.checkpoint.CheckpointProperties",
+            2,
+            2,
+            8,
+        );
+        for field in FIELDS {
+            self.u8(b'Z').text(field);
+        }
+        self.u8(b'L').text("checkpointType").u8(0x74);
+        self.text("Lorg/apache/flink/runtime/checkpoint/SnapshotType;")
+            .end_of_class();
+        let discards = u8::from(!retained_on_cancel);
+        self.0.extend([discards, discards, 1, 1, discards, 0, 0]);
+        self.u8(0x73)
+            .class("org.apache.flink.runtime.checkpoint.CheckpointType", 1, 2, 2);
+        self.u8(b'L').text("name").u8(0x74).text("Ljava/lang/String;");
+        self.u8(b'L').text("sharingFilesStrategy").u8(0x74);
+        self.text("Lorg/apache/flink/runtime/checkpoint/SnapshotType$SharingFilesStrategy;");
+        self.end_of_class().u8(0x74).text("Checkpoint");
+        self.u8(0x7E);
+        self.class(
+            "org.apache.flink.runtime.checkpoint.SnapshotType$SharingFilesStrategy",
+            0,
+            0x12,
+            0,
+        );
+        self.u8(0x78).class("java.lang.Enum", 0, 0x12, 0);
+        self.end_of_class().u8(0x74).text("FORWARD_BACKWARD");
     }
 
     fn stream(&mut self, handle: &Handle<'_>) -> &mut Self {
@@ -121,7 +173,7 @@ impl Metadata<'_> {
             b.u8(0).int(0).int(0);
         }
         if self.format >= 4 {
-            b.0.extend(properties().0);
+            b.properties(self.retained_on_cancel);
         }
         b.0
     }

@@ -20,17 +20,17 @@ impl Oracle<'_> {
     ) -> Option<String> {
         let said = self.ledger.reported(key, hiding.at);
         let silent = || Some("nothing was restored and no finding says why".to_owned());
+        if !self.world.acting && self.ledger.would_restore(key, hiding.at) {
+            return None;
+        }
         let length = need.snapshot.length_of(key)?;
         if !scene.store.has_version(key, length) {
             // Nobody can bring it back; people must know.
             return if said.is_some() { None } else { silent() };
         }
-        if !self.world.acting && self.ledger.would_restore(key, hiding.at) {
-            return None;
-        }
         if self
             .ledger
-            .was_told("budget_spent", scene.store.now() - 25 * HOUR)
+            .was_told("budget_spent", scene.store.now() - 50 * HOUR)
         {
             return None;
         }
@@ -52,7 +52,12 @@ impl Oracle<'_> {
                 .iter()
                 .filter(|f| f.key.starts_with(need.snapshot.directory()))
         };
-        let whole = metadata.is_some() && own().all(|f| !scene.store.is_visible(&f.key));
+        let together = |key: &str| {
+            let own = scene.store.hiding(key);
+            own.zip(metadata)
+                .is_some_and(|(own, m)| (own.at - m.at).abs() <= HOUR)
+        };
+        let whole = metadata.is_some() && own().all(|f| together(&f.key));
         let age = hiding.at - need.snapshot.completed;
         let forgotten = age > FORGOTTEN;
         // A whole deletion has the cause of its `_metadata`.
@@ -64,11 +69,45 @@ impl Oracle<'_> {
             .ledger
             .restored_before(key, hiding.at)
             .is_some_and(|at| scene.store.now() - at < DAY + 2 * HOUR);
+        let other_is_lost = || {
+            need.missing(scene.store).iter().any(|(k, _)| {
+                need.snapshot
+                    .length_of(k)
+                    .is_some_and(|l| !scene.store.has_version(k, l))
+            })
+        };
+        if said == Some("reference_lost") && other_is_lost() {
+            return None;
+        }
+        let written_over = || {
+            need.snapshot.files.iter().any(|f| {
+                scene
+                    .store
+                    .shown(&f.key)
+                    .is_some_and(|shown| shown.size != f.size)
+            })
+        };
+        if said == Some("overwritten") && written_over() {
+            return None;
+        }
+        // `_metadata` never comes back before what it names, and people know of that.
+        let reported_other = || {
+            need.missing(scene.store)
+                .iter()
+                .any(|(k, h)| k != key && self.ledger.reported(k, h.at).is_some())
+        };
+        if key == need.snapshot.metadata && self.ledger.waits_for_files(key, hiding.at) && reported_other() {
+            return None;
+        }
+        let told_whole = || {
+            self.ledger
+                .was_told_about("deleted_as_a_whole", &need.snapshot.metadata, hiding.at)
+        };
         match (told, said) {
             (ToldAs::Rule, _) if restored_today => None,
             (ToldAs::Rule, Some("dormant_expired" | "held")) if forgotten => None,
             (ToldAs::Rule, _) => Some(format!("a rule took it, and the answer was {said:?}")),
-            (ToldAs::Foreign, Some("deleted_as_a_whole")) if whole && !self.must_run(need, hiding) => None,
+            (ToldAs::Foreign, _) if whole && told_whole() && !self.must_run(need, hiding) => None,
             (ToldAs::Foreign, Some(_)) if whole && forgotten => None,
             (ToldAs::Foreign, _) if whole => Some(format!(
                 "a person deleted it as a whole, and the answer was {said:?}"
@@ -86,10 +125,7 @@ impl Oracle<'_> {
     /// Whether a whole deletion by a person must be undone: the job runs and its newest checkpoint is young. Once: who deletes the same directory
     /// again means it.
     fn must_run(&self, need: &Need<'_>, hiding: &Hiding) -> bool {
-        let once = self
-            .ledger
-            .restored_before(&need.snapshot.metadata, hiding.at)
-            .is_none();
+        let once = !self.ledger.was_put_back(need.snapshot.job_directory(), hiding.at);
         let elsewhere = self.ledger.all().any(|c| {
             c.job_directory() != need.snapshot.job_directory()
                 && c.completed > need.snapshot.completed

@@ -22,6 +22,8 @@ pub struct Ledger {
     written: BTreeMap<String, Vec<Checkpoint>>,
     /// When each event was first heard by a call that lived.
     heard: BTreeMap<u64, Millis>,
+    /// When the last message about each event was done.
+    answered: BTreeMap<u64, Millis>,
     words: BTreeMap<String, Vec<Word>>,
     told: Vec<(Millis, &'static str, String)>,
     sweeps: Vec<Millis>,
@@ -75,6 +77,9 @@ impl Ledger {
                 self.sweeps.push(now);
             }
         }
+        for event in &called.done {
+            self.answered.insert(*event, now);
+        }
         for (key, _) in &called.copied {
             self.restored.entry(key.clone()).or_default().push(now);
         }
@@ -99,6 +104,18 @@ impl Ledger {
 
     pub(super) fn heard_at(&self, event: u64) -> Option<Millis> {
         self.heard.get(&event).copied()
+    }
+
+    /// When the last message about an event was done; `None`: somebody still looks.
+    pub(super) fn answered_at(&self, event: u64) -> Option<Millis> {
+        self.answered.get(&event).copied()
+    }
+
+    /// Whether a `_metadata` of this job directory was put back before.
+    pub(super) fn was_put_back(&self, job: &str, before: Millis) -> bool {
+        self.restored.iter().any(|(key, times)| {
+            key.starts_with(job) && key.ends_with("/_metadata") && times.iter().any(|t| *t <= before)
+        })
     }
 
     pub(super) fn sweeps_since(&self, at: Millis) -> usize {
@@ -140,10 +157,25 @@ impl Ledger {
             .map(|w| w.why.as_str())
     }
 
-    /// Whether the last thing said of a key is that it would be put back.
+    /// Whether people got this finding about a snapshot since then.
+    pub(super) fn was_told_about(&self, code: &str, about: &str, since: Millis) -> bool {
+        self.told
+            .iter()
+            .any(|(at, c, of)| *at >= since && *c == code && of == about)
+    }
+
+    /// Whether it was said of a key since then that it would be put back, or that it waits for what isn't put back since nothing is.
     pub(super) fn would_restore(&self, key: &str, since: Millis) -> bool {
+        let words = self.words.get(key).map(Vec::as_slice).unwrap_or_default();
+        words
+            .iter()
+            .any(|w| w.at >= since && matches!(w.why.as_str(), "WouldCopy" | "_metadata waits for its files"))
+    }
+
+    /// Whether the last thing said of a `_metadata` is that it waits for what it names.
+    pub(super) fn waits_for_files(&self, key: &str, since: Millis) -> bool {
         let word = self.words.get(key).and_then(|w| w.last());
-        word.is_some_and(|w| w.at >= since && w.did == Did::NotRestored && w.why == "WouldCopy")
+        word.is_some_and(|w| w.at >= since && w.why == "_metadata waits for its files")
     }
 
     /// Whether people were told this code since then, about whatever.

@@ -125,7 +125,7 @@ impl<'w> Oracle<'w> {
             };
             let since = last.max(need.since).max(self.ledger.resumed_at);
             for (key, hiding) in &missing {
-                if !self.is_due(scene.store.now(), since, hiding) {
+                if !self.is_due(scene.store.now(), since, need.since, &missing) {
                     continue;
                 }
                 let wrong = self.without_excuse(scene, need, key, hiding);
@@ -146,8 +146,8 @@ impl<'w> Oracle<'w> {
         found
     }
 
-    /// Whether the guard has had its time.
-    fn is_due(&self, now: Millis, since: Millis, hiding: &Hiding) -> bool {
+    /// Whether the guard has had its time: 70 minutes after the messages about all that is missing, or some sweeps.
+    fn is_due(&self, now: Millis, since: Millis, needed: Millis, missing: &[(String, Hiding)]) -> bool {
         if self.ledger.sweeps_since(since + 66 * MINUTE) > SWEEPS {
             return true;
         }
@@ -157,11 +157,18 @@ impl<'w> Oracle<'w> {
         } else {
             0
         };
-        match self.ledger.heard_at(hiding.event) {
-            // What was said before a snapshot was needed is said again only by the sweep.
-            Some(heard) if since <= hiding.at.max(heard) => now >= since.max(heard) + IN_TIME + more,
-            _ => false,
+        let mut heard_all = since;
+        for (_, hiding) in missing {
+            let Some(heard) = self.ledger.heard_at(hiding.event) else {
+                return false;
+            };
+            heard_all = heard_all.max(heard);
         }
+        // What was answered before a snapshot was needed is asked again only by the sweep.
+        let said_before = missing
+            .iter()
+            .any(|(_, h)| self.ledger.answered_at(h.event).is_some_and(|at| at < needed));
+        !said_before && now >= heard_all + IN_TIME + more
     }
 
     /// What a call did, against what everybody wants.
@@ -202,9 +209,16 @@ impl<'w> Oracle<'w> {
         self.ledger.copies += 1;
         let wanted = scene.wanted.iter().any(|c| c.needs(key));
         if !wanted {
-            self.ledger
-                .unneeded
-                .push(format!("{key}: {}", self.ledger.last_word(key)));
+            let said = called.said.iter().find(|s| s.key == key);
+            let hiding = scene.store.came_back_after(key);
+            let what = format!(
+                "{key}: hidden by {:?}, seen as {:?}, class {:?}, for {:?}",
+                hiding.map(|h| h.by),
+                said.map(|s| s.cause),
+                said.and_then(|s| s.class),
+                said.and_then(|s| s.about.as_ref())
+            );
+            self.ledger.unneeded.push(what);
             let cut_short = scene.cut_short.iter().any(|d| key.starts_with(d.as_str()));
             if cut_short {
                 self.ledger.cut_short += 1;
@@ -220,7 +234,18 @@ impl<'w> Oracle<'w> {
         }
         let shown = scene.store.shown(key);
         let manifests = self.ledger.naming(key);
-        let lengths: Vec<u64> = manifests.iter().filter_map(|c| c.length_of(key)).collect();
+        // Where somebody wrote over a `_metadata`, nobody can read any more what it named.
+        let unspoilt = |metadata: &str, etag: &str| {
+            scene
+                .store
+                .newest_bytes(metadata)
+                .is_some_and(|newest| newest == etag)
+        };
+        let lengths: Vec<u64> = manifests
+            .iter()
+            .filter(|c| unspoilt(&c.metadata, &c.etag))
+            .filter_map(|c| c.length_of(key))
+            .collect();
         if let Some(shown) = &shown
             && !lengths.is_empty()
             && !lengths.contains(&shown.size)
@@ -236,10 +261,13 @@ impl<'w> Oracle<'w> {
             .iter()
             .find(|s| s.key == key && s.did == Did::Restored);
         if let Some(said) = said {
-            let proof = said
-                .about
-                .as_ref()
-                .is_some_and(|about| about == key || manifests.iter().any(|c| c.metadata == *about));
+            // What nobody can read is no proof, and needs none: lifecycle and strangers are undone beside it.
+            let unreadable = said.class.is_none();
+            let proof = unreadable
+                || said
+                    .about
+                    .as_ref()
+                    .is_some_and(|about| about == key || manifests.iter().any(|c| c.metadata == *about));
             if !proof {
                 wrong(
                     PROVEN,
