@@ -128,3 +128,21 @@ pub fn play_many(from: u64, count: u64, length: Length, threads: usize) -> Tally
     sum.took = began.elapsed();
     sum
 }
+
+/// How many histories it takes until one violates something, and what; `None`: none of so many does. `doubted`: whether this seed violates something
+/// anyway, so that it shows nothing.
+pub fn first_violation(from: u64, most: u64, mut doubted: impl FnMut(u64) -> bool) -> Option<(u64, String)> {
+    let (mut copies, mut unneeded) = (0, 0_u64);
+    for n in 0..most {
+        let played = play_seed(from.wrapping_add(n), Length::Short);
+        if let Some((_, violation)) = played.violations.first().filter(|(seed, _)| !doubted(*seed)) {
+            return Some((n + 1, violation.invariant.to_owned()));
+        }
+        copies += played.copies;
+        unneeded += u64::try_from(played.unneeded.len()).unwrap_or(u64::MAX);
+        if copies >= ENOUGH_COPIES && unneeded.saturating_mul(NEEDED) > copies {
+            return Some((n + 1, "what is restored is needed".to_owned()));
+        }
+    }
+    None
+}

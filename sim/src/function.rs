@@ -13,6 +13,7 @@ use stayput_core::cause::Principals;
 use stayput_core::metadata_limit::MetadataLimit;
 use stayput_core::report::finding::Finding;
 use stayput_core::root::{Root, RootKind, Roots};
+use stayput_core::timestamp::Timestamp;
 use stayput_core::verdict::{LaterReason, Outcome, Policy};
 use stayput_core::version::VersionId;
 use stayput_guard::batch::{Acted, Answer, BatchReport, Done, Message};
@@ -20,7 +21,7 @@ use stayput_guard::guard::{Acting, Guard};
 use stayput_guard::mandate::Mandate;
 use stayput_guard::port::PortErrorKind;
 
-use crate::clock::Millis;
+use crate::clock::{BEGINNING, Millis};
 use crate::dice::Dice;
 use crate::scenario::{Telling, World};
 use crate::store::{BUCKET, Event, Hand, Happened};
@@ -89,6 +90,8 @@ pub struct Called {
     pub events: Vec<u64>,
     /// The numbers of the events whose messages are done.
     pub done: Vec<u64>,
+    /// The numbers of the events whose messages went to the dead-letter queue.
+    pub dropped: Vec<u64>,
     /// So many messages.
     pub messages: usize,
     /// Verdicts.
@@ -172,7 +175,9 @@ fn mandate(world: &World) -> Mandate {
         },
         catalogue_max_age: Duration::from_secs(300),
         metadata_limit: MetadataLimit::of_settings(1 << 24),
-        protect_since: None,
+        protect_since: world
+            .installed
+            .map(|after| Timestamp::from_millis(BEGINNING + after)),
         objects_per_day: world.objects_per_day,
         bytes_per_day: 1 << 40,
     }
@@ -347,6 +352,9 @@ impl Function {
             if again && waiting.receives < self.world.delivery.receives {
                 waiting.visible_at = now + self.world.delivery.visibility;
             } else {
+                if again {
+                    called.dropped.push(waiting.event);
+                }
                 called.done.push(waiting.event);
                 done.push(n);
             }

@@ -84,6 +84,11 @@ fn world(dice: &mut Dice, pace: Pace) -> World {
             Faults::NONE
         },
         rules: rules(dice, pace),
+        installed: if dice.per_mille(100) {
+            Some(dice.between(HOUR, 2 * DAY))
+        } else {
+            None
+        },
         objects_per_day: dice.weighed(&[(95, 10_000), (5, 4)]).unwrap_or(10_000),
         jobs: (0..jobs).map(|n| job(dice, n)).collect(),
     }
@@ -195,7 +200,8 @@ fn daily_work(dice: &mut Dice) -> Act {
             of_job: dice.place(4),
         },
         93..95 => Act::DeleteOnPurpose { job },
-        95..97 => Act::ColdStart,
+        95..96 => Act::Redeploy { job },
+        96..97 => Act::ColdStart,
         97..98 => Act::Pause {
             on: dice.per_mille(400),
         },

@@ -12,6 +12,8 @@ pub mod function;
 pub mod generate;
 pub mod kept;
 pub mod oracle;
+pub mod picture;
+pub mod planted;
 pub mod run;
 pub mod scenario;
 pub mod shrink;

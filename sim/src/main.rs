@@ -8,6 +8,8 @@ use stayput_sim::clock::shown;
 use stayput_sim::crowd::{self, Tally};
 use stayput_sim::generate::{Length, scenario};
 use stayput_sim::kept::{self, Kept};
+use stayput_sim::picture;
+use stayput_sim::planted;
 use stayput_sim::run::{Played, play};
 use stayput_sim::scenario::Scenario;
 use stayput_sim::shrink::shrink;
@@ -17,9 +19,14 @@ stayput-sim [--seeds N] [--from S] [--long] [--threads T]
     plays N histories (1000), whose seeds follow on S (a fresh number, which is printed); --long: over a year
 stayput-sim --seed S [--long] [--trace] [--html FILE] [--shrink] [--keep NAME STORY]
     plays one; --trace: what happened; --html: as a picture; --shrink: the smallest history that violates the same; --keep: shrinks it and keeps it
+stayput-sim --plant FOLDER
+    puts every planted fault into this copy of the workspace; stayput-sim --mutants [--seeds N], built there, looks for each with N histories (10000)
 stayput-sim --kept [--trace NAME]
     plays every history that was kept
 ";
+
+/// So many restores that nobody needs are shown.
+const MOST_SHOWN: usize = 300;
 
 struct Words(Vec<String>);
 
@@ -63,6 +70,12 @@ fn run(words: &Words) -> Result<bool, String> {
     } else {
         Length::Short
     };
+    if let Some(copy) = words.after("--plant", 1) {
+        return planted::plant(copy.as_ref()).map(|()| true);
+    }
+    if words.has("--mutants") {
+        return look_for_mutants(words.number("--seeds")?.unwrap_or(10_000));
+    }
     if words.has("--kept") {
         return play_kept(words);
     }
@@ -109,7 +122,7 @@ fn said(tally: &Tally, length: Length) -> String {
             violation.what
         ));
     }
-    for (seed, what) in tally.unneeded.iter().take(10) {
+    for (seed, what) in tally.unneeded.iter().take(MOST_SHOWN) {
         text.push_str(&format!("seed {seed}: restored and needed by nobody: {what}\n"));
     }
     text.push_str(&format!("{tally}\n"));
@@ -167,7 +180,43 @@ fn play_one(words: &Words, seed: u64, length: Length) -> Result<bool, String> {
         }
     }
     let played = show(&of_seed, words)?;
+    if let Some(file) = words.after("--html", 1) {
+        let page = picture::page(&format!("Seed {seed}"), &played.trace.happenings);
+        std::fs::write(file, page).map_err(|e| format!("{file}: {e}"))?;
+    }
     Ok(played.violations.is_empty())
+}
+
+/// Looks for each planted fault until a history shows it.
+fn look_for_mutants(most: u64) -> Result<bool, String> {
+    if !planted::want(planted::ALL.len()) {
+        return Err(
+            "the sources hold no faults: cargo xtask sim --mutants makes a copy that does".to_owned(),
+        );
+    }
+    let mut missed = 0;
+    for (place, fault) in planted::ALL.iter().enumerate() {
+        planted::want(place + 1);
+        let found = crowd::first_violation(1, most, |seed| {
+            planted::want(0);
+            let anyway = !crowd::play_seed(seed, Length::Short).violations.is_empty();
+            planted::want(place + 1);
+            anyway
+        });
+        let line = match &found {
+            Some((histories, invariant)) => format!("found after {histories}: {}: {invariant}", fault.name),
+            None => {
+                missed += 1;
+                format!("MISSED in {most}: {}: {}", fault.name, fault.danger)
+            }
+        };
+        print(&format!("{line}\n"))?;
+    }
+    print(&format!(
+        "{} planted faults, {missed} missed\n",
+        planted::ALL.len()
+    ))?;
+    Ok(missed == 0)
 }
 
 fn play_kept(words: &Words) -> Result<bool, String> {

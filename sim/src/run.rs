@@ -94,6 +94,8 @@ struct Run<'s> {
     sent: Vec<Event>,
     played: Played,
     violated: BTreeSet<&'static str>,
+    /// What was last said of the bucket.
+    bucket: String,
 }
 
 /// Plays it; with a trace if it is asked for. Of each invariant the first violation is kept.
@@ -117,6 +119,7 @@ pub fn play(scenario: &Scenario, traced: bool) -> Played {
             ..Played::default()
         },
         violated: BTreeSet::new(),
+        bucket: String::new(),
     };
     for spec in &scenario.world.jobs {
         let mut dice = Dice::for_purpose(scenario.seed, 100 + run.jobs.len() as u64);
@@ -158,6 +161,24 @@ impl Run<'_> {
         self.played.trace.note(now, lane, text);
     }
 
+    /// What of the bucket matters to anybody, where that changed.
+    fn note_bucket(&mut self) {
+        if !self.played.trace.is_asked() {
+            return;
+        }
+        let mut text = format!("{} objects", self.store.visible("").len());
+        for need in needs(&self.jobs, &self.savepoints) {
+            let missing = need.missing(&self.store).len();
+            if missing > 0 {
+                text.push_str(&format!("; {} lacks {missing}", need.who));
+            }
+        }
+        if text != self.bucket {
+            self.bucket.clone_from(&text);
+            self.note(Lane::Bucket, || text);
+        }
+    }
+
     fn violations(&mut self, found: Vec<Violation>) {
         for violation in found {
             if self.violated.insert(violation.invariant) {
@@ -180,6 +201,7 @@ impl Run<'_> {
             self.store.set_now(due.max(self.now()));
             self.happen(what);
             self.send();
+            self.note_bucket();
         }
         self.store.set_now(at.max(self.now()));
     }
@@ -307,11 +329,13 @@ impl Run<'_> {
         let race = self.race();
         let now = self.now();
         let mut key = race.as_ref().map(|(key, _)| key.clone());
+        let mut raced = false;
         while let Some(called) = self.function.take_batch(now, &mut self.dice, key.take()) {
+            raced |= !called.meanwhile.is_empty();
             self.called(&called, race.as_ref().map(|(_, by)| *by));
         }
-        // Nothing was visible, so nobody was raced.
-        if let Some((key, by)) = key.zip(race.map(|(_, by)| by)) {
+        // The call was over sooner, or there was none: it happens all the same.
+        if let Some((key, by)) = race.filter(|_| !raced) {
             self.store.delete(&key, by);
         }
         if let Some(next) = self.function.next_visible() {
@@ -405,8 +429,11 @@ impl Run<'_> {
                     deletions
                 }
                 Completed::TargetExists { restored, deletions } => {
-                    if restored {
-                        let what = format!("job {job} met a _metadata that the guard had put there");
+                    // What stood there before the run wrote anything, it would have met without us too.
+                    let first_write = self.jobs[job].first_write.unwrap_or(0);
+                    let after = |key: &String| self.oracle.ledger.restored_after(key, first_write);
+                    if let Some(key) = restored.filter(after) {
+                        let what = format!("job {job} met {key}, which the guard had put there meanwhile");
                         let violation = Violation {
                             invariant: NO_JOB_FAILS,
                             at: self.now(),
@@ -498,6 +525,23 @@ impl Run<'_> {
                 old.wanted = false;
                 old.fallback = claim != crate::scenario::Claim::Claim;
                 self.start(spec, &from, claim, &mut dice);
+            }
+            Act::Redeploy { job } => {
+                let number = self.jobs.len();
+                let Some(old) = self.jobs.get_mut(job % jobs).filter(|j| !j.runs()) else {
+                    return;
+                };
+                if number >= MOST {
+                    return;
+                }
+                old.wanted = false;
+                old.fallback = false;
+                let mut new = Job::redeployed(number, old, &mut dice);
+                new.began = now;
+                self.note(Lane::Job(number), || {
+                    format!("is deployed again in {}", new.directory)
+                });
+                self.jobs.push(new);
             }
             Act::RestoreSavepoint {
                 savepoint,

@@ -46,6 +46,9 @@ pub struct World {
     pub faults: Faults,
     /// The bucket's lifecycle rules.
     pub rules: Vec<Rule>,
+    /// Stayput was installed so long after the beginning, in milliseconds; what was hidden before is history. `None`: everything counts.
+    #[serde(default)]
+    pub installed: Option<Millis>,
     /// Objects that may be copied on one day.
     pub objects_per_day: u64,
     /// The jobs that run when the history begins.
@@ -172,6 +175,8 @@ pub enum Act {
     Dispose { savepoint: usize },
     /// An ended job is started again from its newest checkpoint, as a new job.
     Restore { job: usize, claim: Claim },
+    /// An ended job is deployed again under its job id, without a restore: its ids begin again in the same directory.
+    Redeploy { job: usize },
     /// A savepoint is started as a new job.
     RestoreSavepoint {
         savepoint: usize,

@@ -1,6 +1,6 @@
 //! The bucket as those reach it who aren't Stayput, with a memory of who hid what, and the notifications that S3 sends.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use s3_documents::bucket::Versioning;
 use s3_documents::lifecycle::{
@@ -84,6 +84,8 @@ pub struct Store {
     hidden: BTreeMap<String, Hiding>,
     /// Who had hidden what came back last.
     came_back: BTreeMap<String, Hiding>,
+    /// Keys of which somebody wrote half over the whole.
+    spoilt: BTreeSet<String>,
     outbox: Vec<Event>,
     events: u64,
     sizes: u64,
@@ -102,6 +104,7 @@ impl Store {
             bucket,
             hidden: BTreeMap::new(),
             came_back: BTreeMap::new(),
+            spoilt: BTreeSet::new(),
             outbox: Vec::new(),
             events: 0,
             sizes: 1000,
@@ -170,6 +173,9 @@ impl Store {
             (Content::Bytes(bytes), true) => Content::from(&bytes[..bytes.len() / 2]),
             (Content::Zeroes(size) | Content::Withheld(size), true) => Content::Zeroes(size / 2),
         };
+        if half {
+            self.spoilt.insert(key.to_owned());
+        }
         self.put_object(key, Object::new(content), by);
         true
     }
@@ -211,6 +217,11 @@ impl Store {
         }
     }
 
+    /// Whether somebody ever wrote half of this object over it.
+    pub fn was_spoilt(&self, key: &str) -> bool {
+        self.spoilt.contains(key)
+    }
+
     /// Who had hidden a key that the guard put back.
     pub fn came_back_after(&self, key: &str) -> Option<Hiding> {
         self.came_back.get(key).copied()
@@ -236,6 +247,14 @@ impl Store {
             restored: object.metadata.contains_key("stayput-count"),
             etag: object.etag,
         })
+    }
+
+    /// The bytes that are visible at a key.
+    pub fn bytes(&self, key: &str) -> Option<Vec<u8>> {
+        match self.bucket.current(key)?.object?.content {
+            Content::Bytes(bytes) => Some(bytes.to_vec()),
+            Content::Zeroes(_) | Content::Withheld(_) => None,
+        }
     }
 
     /// Whether the key is visible.

@@ -8,6 +8,8 @@ use crate::function::{Called, Did};
 /// Who acts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Lane {
+    /// The bucket.
+    Bucket,
     /// A job.
     Job(usize),
     /// Lifecycle rules.
@@ -23,6 +25,7 @@ pub enum Lane {
 impl fmt::Display for Lane {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Bucket => f.write_str("bucket"),
             Self::Job(n) => write!(f, "job {n}"),
             Self::Rules => f.write_str("rules"),
             Self::People => f.write_str("people"),
@@ -70,6 +73,11 @@ impl Trace {
             asked,
             happenings: Vec::new(),
         }
+    }
+
+    /// Whether anybody asked for it.
+    pub fn is_asked(&self) -> bool {
+        self.asked
     }
 
     /// Something happens.

@@ -8,6 +8,7 @@ mod process;
 mod provide;
 mod seaweedfs;
 mod server;
+mod sim;
 mod steps;
 mod tally;
 mod tasks;
@@ -33,6 +34,13 @@ cargo xtask NAME
   lambda       the Lambda's bootstrap and its zip
   fuzz [--for 30m] [--target NAME]… [--keep]
                the fuzz targets, two at a time, with nightly Rust; --keep takes what they found into the repository
+  sim [--seeds N] [--from S] [--long]
+               histories of a simulated world: jobs, rules, careless people, lost messages; what must hold is in sim/src/oracle
+  sim --seed S --trace
+               one of them, step by step; --html FILE draws it, --shrink makes it small, --keep NAME STORY keeps it in sim/kept
+  sim --kept   every history that once failed
+  sim --mutants [--seeds N]
+               faults planted into a copy of the guard: each must be found
   run COMMAND  run a command with the local servers up, for example: cargo xtask run cargo test -p stayput-tests
 
 Each is safe to run twice. STAYPUT_REQUIRE=rie,ministack,flink,ceph,seaweedfs,chromium makes a missing part a failure instead of a skip.
@@ -70,6 +78,7 @@ fn main() -> ExitCode {
         ["lambda"] => workspace().and_then(|root| tasks::lambda(&root)),
         ["fuzz", rest @ ..] => workspace()
             .and_then(|root| fuzz::Wanted::read(rest).and_then(|wanted| fuzz::fuzz(&root, &wanted))),
+        ["sim", rest @ ..] => workspace().and_then(|root| sim::sim(&root, rest)),
         ["run", command, rest @ ..] => workspace().and_then(|root| tasks::run(&root, command, rest)),
         _ => {
             eprint!("unknown: {}\n\n{USAGE}", arguments.join(" "));

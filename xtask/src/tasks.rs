@@ -10,6 +10,7 @@ use crate::print;
 use crate::process::{Variable, cargo, count_tests, quietly, run as run_command, target_directory};
 use crate::provide;
 use crate::seaweedfs::SeaweedFs;
+use crate::sim;
 use crate::steps::Steps;
 use crate::tally::Tally;
 use crate::web;
@@ -280,7 +281,9 @@ pub(crate) fn test(root: &Path, all: bool) -> Result<bool, String> {
     drop(system);
     test_page(root, &mut steps, all);
     steps.check("mutants", || fuzz::mutate(root));
+    steps.check("simulation", || sim::test(root, all));
     if all {
+        steps.check("planted faults", || sim::mutants(root, &[]));
         steps.check("instructions", || count_instructions(root, false));
     }
     steps.print_table();

@@ -125,8 +125,8 @@ pub enum Completed {
     Well(Vec<(Millis, String)>),
     /// Something is visible at its `_metadata`; Flink fails the checkpoint and deletes its directory.
     TargetExists {
-        /// Whether that was put there by the guard.
-        restored: bool,
+        /// Its key, if the guard put that there.
+        restored: Option<String>,
         /// What goes later.
         deletions: Vec<(Millis, String)>,
     },
@@ -144,6 +144,8 @@ pub struct Job {
     pub spec: JobSpec,
     /// Changes with each JobManager; what an older one had planned isn't done.
     pub incarnation: u32,
+    /// When it first wrote anything into its directory.
+    pub first_write: Option<Millis>,
     /// How it ended; `None`: it runs.
     pub ended: Option<Ended>,
     /// When it was started.
@@ -196,6 +198,7 @@ impl Job {
             spec,
             incarnation: 0,
             began: 0,
+            first_write: None,
             ended: None,
             wanted: true,
             fallback: false,
@@ -248,6 +251,14 @@ impl Job {
         job
     }
 
+    /// The same job id again, without a restore: ids begin again in the same directory.
+    pub fn redeployed(number: usize, before: &Self, dice: &mut Dice) -> Self {
+        Self {
+            directory: before.directory.clone(),
+            ..Self::new(number, before.spec, dice)
+        }
+    }
+
     /// Whether it runs.
     pub fn runs(&self) -> bool {
         self.ended.is_none()
@@ -298,6 +309,7 @@ impl Job {
         }
         let id = self.next_id;
         self.next_id += 1;
+        self.first_write.get_or_insert(store.now());
         let by = Hand::Flink(self.number);
         let mut files = Vec::new();
         for subtask in 0..self.spec.subtasks.max(1) {
@@ -409,7 +421,7 @@ impl Job {
             let directory = metadata.trim_end_matches("_metadata");
             let all = store.visible(directory);
             return Completed::TargetExists {
-                restored: there.restored,
+                restored: there.restored.then(|| metadata.clone()),
                 deletions: all.into_iter().map(|key| (20, key)).collect(),
             };
         }

@@ -26,7 +26,14 @@ impl Oracle<'_> {
         let length = need.snapshot.length_of(key)?;
         if !scene.store.has_version(key, length) {
             // Nobody can bring it back; people must know.
-            return if said.is_some() { None } else { silent() };
+            let hidden = scene.store.hiding(&need.snapshot.metadata);
+            let may_be_discarded = hidden
+                .is_some_and(|h| matches!(told_as(self.world.telling, h.by), ToldAs::Flink | ToldAs::Nobody));
+            return if said.is_some() || may_be_discarded {
+                None
+            } else {
+                silent()
+            };
         }
         if self
             .ledger
@@ -79,15 +86,13 @@ impl Oracle<'_> {
         if said == Some("reference_lost") && other_is_lost() {
             return None;
         }
-        let written_over = || {
-            need.snapshot.files.iter().any(|f| {
-                scene
-                    .store
-                    .shown(&f.key)
-                    .is_some_and(|shown| shown.size != f.size)
-            })
+        let written_over = || need.snapshot.files.iter().any(|f| scene.store.was_spoilt(&f.key));
+        let told_overwritten = || {
+            let metadata = &need.snapshot.metadata;
+            self.ledger
+                .was_told_about("overwritten", metadata, hiding.at - DAY)
         };
-        if said == Some("overwritten") && written_over() {
+        if written_over() && (said == Some("overwritten") || told_overwritten()) {
             return None;
         }
         // `_metadata` never comes back before what it names, and people know of that.

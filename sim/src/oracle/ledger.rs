@@ -1,6 +1,6 @@
 //! What was written, heard and said so far.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::actors::Checkpoint;
 use crate::clock::{DAY, Millis, midnight};
@@ -22,6 +22,8 @@ pub struct Ledger {
     written: BTreeMap<String, Vec<Checkpoint>>,
     /// When each event was first heard by a call that lived.
     heard: BTreeMap<u64, Millis>,
+    /// Whose messages became dead letters.
+    unheard: BTreeSet<u64>,
     /// When the last message about each event was done.
     answered: BTreeMap<u64, Millis>,
     words: BTreeMap<String, Vec<Word>>,
@@ -53,10 +55,11 @@ impl Ledger {
         self.purposes.push((directory.to_owned(), at));
     }
 
-    pub(super) fn was_deleted_on_purpose(&self, key: &str) -> bool {
+    /// Whether a key that was hidden then went with a directory that its owner deleted.
+    pub(super) fn was_deleted_on_purpose(&self, key: &str, hidden: Millis) -> bool {
         self.purposes
             .iter()
-            .any(|(directory, _)| key.starts_with(directory.as_str()))
+            .any(|(directory, at)| key.starts_with(directory.as_str()) && hidden >= *at)
     }
 
     pub(super) fn naming(&self, key: &str) -> Vec<&Checkpoint> {
@@ -76,6 +79,10 @@ impl Ledger {
             if called.sweep {
                 self.sweeps.push(now);
             }
+        }
+        // Of a dead letter nobody hears again: the sweep must find what it told of.
+        for event in &called.dropped {
+            self.unheard.insert(*event);
         }
         for event in &called.done {
             self.answered.insert(*event, now);
@@ -103,7 +110,10 @@ impl Ledger {
     }
 
     pub(super) fn heard_at(&self, event: u64) -> Option<Millis> {
-        self.heard.get(&event).copied()
+        self.heard
+            .get(&event)
+            .copied()
+            .filter(|_| !self.unheard.contains(&event))
     }
 
     /// When the last message about an event was done; `None`: somebody still looks.
@@ -124,6 +134,13 @@ impl Ledger {
 
     pub(super) fn copied_on_day(&self, at: Millis) -> u64 {
         self.copied.get(&midnight(at)).copied().unwrap_or(0)
+    }
+
+    /// Whether a key was put back after this moment.
+    pub fn restored_after(&self, key: &str, at: Millis) -> bool {
+        self.restored
+            .get(key)
+            .is_some_and(|times| times.iter().any(|t| *t > at))
     }
 
     /// When a key was put back, the last time before that.
@@ -172,10 +189,12 @@ impl Ledger {
             .any(|w| w.at >= since && matches!(w.why.as_str(), "WouldCopy" | "_metadata waits for its files"))
     }
 
-    /// Whether the last thing said of a `_metadata` is that it waits for what it names.
+    /// Whether it was said of a `_metadata` since then that it waits for what it names.
     pub(super) fn waits_for_files(&self, key: &str, since: Millis) -> bool {
-        let word = self.words.get(key).and_then(|w| w.last());
-        word.is_some_and(|w| w.at >= since && w.why == "_metadata waits for its files")
+        let words = self.words.get(key).map(Vec::as_slice).unwrap_or_default();
+        words
+            .iter()
+            .any(|w| w.at >= since && w.why == "_metadata waits for its files")
     }
 
     /// Whether people were told this code since then, about whatever.

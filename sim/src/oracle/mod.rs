@@ -7,7 +7,7 @@ mod needs;
 pub use ledger::Ledger;
 pub use needs::{Kind, Need, needs};
 
-use crate::clock::{MINUTE, Millis};
+use crate::clock::{BEGINNING, MINUTE, Millis, midnight};
 use crate::function::{Called, Did};
 use crate::scenario::{Telling, World};
 use crate::store::{Hand, Hiding, Store};
@@ -64,6 +64,11 @@ pub const BUDGET: &str = "budgets hold";
 pub const REQUESTS: &str = "requests for an event stay bounded";
 /// Orders don't matter.
 pub const ANY_ORDER: &str = "the same history gives the same verdicts in any order of events";
+
+/// A pause holds.
+pub const PAUSED: &str = "while a person has paused it, nothing is restored";
+/// What happened before the installation is history.
+pub const HISTORY: &str = "the sweep leaves what was hidden before the day of installation";
 
 /// After a loss at most so long.
 const IN_TIME: Millis = 70 * MINUTE;
@@ -124,6 +129,11 @@ impl<'w> Oracle<'w> {
                 continue;
             };
             let since = last.max(need.since).max(self.ledger.resumed_at);
+            // What was hidden before the installation nobody must bring back.
+            let protected = self.world.installed.map_or(0, |after| BEGINNING + after);
+            if missing.iter().any(|(_, h)| h.at < protected) {
+                continue;
+            }
             for (key, hiding) in &missing {
                 if !self.is_due(scene.store.now(), since, need.since, &missing) {
                     continue;
@@ -150,6 +160,10 @@ impl<'w> Oracle<'w> {
     fn is_due(&self, now: Millis, since: Millis, needed: Millis, missing: &[(String, Hiding)]) -> bool {
         if self.ledger.sweeps_since(since + 66 * MINUTE) > SWEEPS {
             return true;
+        }
+        // While restoring was paused, messages were answered.
+        if missing.iter().any(|(_, h)| h.at <= self.ledger.resumed_at) {
+            return false;
         }
         let faults = self.world.faults;
         let more = if faults.failing + faults.crashing > 0 {
@@ -225,12 +239,24 @@ impl<'w> Oracle<'w> {
             } else if !scene.disturbed {
                 wrong(LEFT_ALONE, format!("{key} was restored, which Flink deleted"));
             }
-            if self.ledger.was_deleted_on_purpose(key) {
+            let by_owner = hiding.filter(|h| h.by == Hand::Person);
+            if by_owner.is_some_and(|h| self.ledger.was_deleted_on_purpose(key, h.at)) {
                 wrong(
                     STAYS_DELETED,
                     format!("{key} was restored, which its owner deleted"),
                 );
             }
+        }
+        if scene.paused && !called.disturbed {
+            wrong(PAUSED, format!("{key} was restored"));
+        }
+        if let (true, Some(after), Some(hiding)) = (
+            called.sweep,
+            self.world.installed,
+            scene.store.came_back_after(key),
+        ) && hiding.at < midnight(BEGINNING + after)
+        {
+            wrong(HISTORY, format!("{key} was restored, hidden before that day"));
         }
         let shown = scene.store.shown(key);
         let manifests = self.ledger.naming(key);

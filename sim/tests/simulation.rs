@@ -1,0 +1,138 @@
+//! The simulation itself: that it is what it says, that it can fail, and that what it found once holds.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use s3_model::Model;
+use stayput_core::location::ObjectLocation;
+use stayput_core::metadata::{references, take};
+use stayput_core::root::Roots;
+use stayput_core::timestamp::Timestamp;
+use stayput_sim::actors::{Completed, Job};
+use stayput_sim::clock::BEGINNING;
+use stayput_sim::dice::Dice;
+use stayput_sim::generate::{Length, scenario};
+use stayput_sim::run::play;
+use stayput_sim::scenario::{JobSpec, Release};
+use stayput_sim::store::{BUCKET, Store};
+use stayput_sim::{crowd, kept, planted};
+
+fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+#[test]
+fn the_same_seed_is_the_same_history() {
+    for seed in 0..6 {
+        let told = || {
+            let played = play(&scenario(seed, Length::Short), true);
+            let lines = played.trace.happenings.iter();
+            lines.map(ToString::to_string).collect::<Vec<_>>()
+        };
+        let first = told();
+        assert!(first.len() > 20, "seed {seed}: only {} lines", first.len());
+        assert_eq!(first, told(), "seed {seed}");
+    }
+}
+
+#[test]
+fn a_scenario_written_down_is_the_same_scenario() {
+    for seed in 0..50 {
+        let of_seed = scenario(seed, Length::Short);
+        assert!(of_seed.steps.len() <= 200);
+        let text = serde_json::to_string(&of_seed).unwrap();
+        assert_eq!(
+            serde_json::from_str::<stayput_sim::scenario::Scenario>(&text).unwrap(),
+            of_seed
+        );
+    }
+}
+
+#[test]
+fn histories_hold_and_something_happens_in_them() {
+    let tally = crowd::play_many(0, 60, Length::Short, 1);
+    assert_eq!(tally.violations, [], "{tally}");
+    assert!(
+        tally.copies > 50 && tally.deletions > 500 && tally.calls > 500,
+        "{tally}"
+    );
+}
+
+#[test]
+fn every_history_that_was_kept_holds() {
+    let all = kept::all().unwrap();
+    assert!(all.len() >= 5, "only {} were kept", all.len());
+    for (name, kept) in all {
+        let played = play(&kept.scenario, false);
+        assert_eq!(played.violations, [], "{name}: {}", kept.story);
+    }
+}
+
+#[test]
+fn every_planted_fault_still_has_its_place() {
+    assert!(planted::ALL.len() >= 24);
+    assert_eq!(planted::misplaced(&workspace()).unwrap(), Vec::<String>::new());
+    let names: BTreeSet<&str> = planted::ALL.iter().map(|p| p.name).collect();
+    assert_eq!(names.len(), planted::ALL.len());
+    assert!(
+        planted::want(0) && !planted::want(1),
+        "the sources themselves hold none"
+    );
+}
+
+#[test]
+fn what_a_job_writes_is_read_as_what_it_says() {
+    let releases = [
+        Release::UpTo114,
+        Release::Of116,
+        Release::From119,
+        Release::From119Sequential,
+    ];
+    for release in releases {
+        for incremental in [true, false] {
+            let model = Model::new(Timestamp::from_millis(BEGINNING));
+            let mut store = Store::new(&model, &[]);
+            let mut dice = Dice::of(7);
+            let spec = JobSpec {
+                release,
+                retained: 2,
+                retained_on_cancel: true,
+                incremental,
+                subtasks: 2,
+                operators: 3,
+            };
+            let mut job = Job::new(0, spec, &mut dice);
+            for _ in 0..3 {
+                assert!(job.begin(&mut store, &mut dice));
+                assert!(matches!(job.complete(&mut store, &mut dice), Completed::Well(_)));
+            }
+            let newest = job.would_restore().unwrap();
+            let bytes = store.bytes(&newest.metadata).unwrap();
+            let mut read = BTreeSet::new();
+            let location = ObjectLocation::new(BUCKET, &*newest.metadata);
+            references(&bytes, &location, &mut |object, _| {
+                read.insert(object.key().to_owned());
+            });
+            let taken = take(&bytes, &location, &Roots::new(Vec::new()));
+            assert!(taken.is_ok(), "{release:?} is read to its end");
+            let says: BTreeSet<String> = newest.files.iter().map(|f| f.key.clone()).collect();
+            assert_eq!(read, says, "{release:?}, incremental: {incremental}");
+        }
+    }
+}
+
+/// Actors and oracle have their own idea of the truth.
+#[test]
+fn actors_and_oracle_know_nothing_of_stayput() {
+    let mut checked = 0;
+    for folder in ["src/actors", "src/oracle"] {
+        for entry in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).unwrap() {
+            let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+            for word in ["stayput_core", "stayput_guard", "flink_checkpoint"] {
+                assert!(!text.contains(word), "{folder} uses {word}");
+            }
+            checked += 1;
+        }
+    }
+    assert!(checked >= 8, "only {checked} files");
+}
