@@ -10,6 +10,7 @@ use s3_documents::bucket::Versioning;
 use s3_documents::notification::{Agent, CreatedObject, DeletedObject, Deletion, Record, Source};
 use s3_model::{Call, Fault, Model, ModelBucket, ModelJournal};
 use stayput_core::cause::Principals;
+use stayput_core::class::Class;
 use stayput_core::metadata_limit::MetadataLimit;
 use stayput_core::report::finding::Finding;
 use stayput_core::root::{Root, RootKind, Roots};
@@ -518,7 +519,7 @@ fn said(acted: &Acted) -> Said {
         did,
         why,
         cause: verdict.cause.word(),
-        class: verdict.class.map(|c| c.word()),
+        class: verdict.class.map(Class::word),
         about: verdict.decided_by.as_ref().map(|l| l.key().to_owned()),
     }
 }
