@@ -222,6 +222,7 @@ fn carelessness(dice: &mut Dice) -> Act {
         15..16 => Target::Job { job },
         16..17 => Target::OfSavepoint { savepoint },
         17..18 => Target::Savepoint { savepoint },
+        18..19 => Target::Listed { job },
         _ => Target::Any,
     };
     match dice.below(20) {

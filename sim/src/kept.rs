@@ -49,12 +49,12 @@ pub fn all() -> Result<Vec<(String, Kept)>, String> {
     Ok(found)
 }
 
-/// Keeps one.
+/// Keeps one in a folder.
 ///
 /// # Errors
 /// The file can't be written.
-pub fn keep(name: &str, kept: &Kept) -> Result<PathBuf, String> {
-    let path = folder().join(format!("{name}.json"));
+pub fn keep(folder: &Path, name: &str, kept: &Kept) -> Result<PathBuf, String> {
+    let path = folder.join(format!("{name}.json"));
     let mut text = serde_json::to_string_pretty(kept).map_err(|e| e.to_string())?;
     text.push('\n');
     fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;

@@ -20,7 +20,8 @@ stayput-sim [--seeds N] [--from S] [--long] [--threads T]
 stayput-sim --seed S [--long] [--trace] [--html FILE] [--shrink] [--keep NAME STORY]
     plays one; --trace: what happened; --html: as a picture; --shrink: the smallest history that violates the same; --keep: shrinks it and keeps it
 stayput-sim --plant FOLDER
-    puts every planted fault into this copy of the workspace; stayput-sim --mutants [--seeds N], built there, looks for each with N histories (10000)
+    puts every planted fault into this copy of the workspace; stayput-sim --mutants [--seeds N] [--keep FOLDER], built there, looks for
+    each with N histories (10000); --keep: shrinks what it found, and keeps it
 stayput-sim --kept [--trace NAME]
     plays every history that was kept
 ";
@@ -74,7 +75,8 @@ fn run(words: &Words) -> Result<bool, String> {
         return planted::plant(copy.as_ref()).map(|()| true);
     }
     if words.has("--mutants") {
-        return look_for_mutants(words.number("--seeds")?.unwrap_or(10_000));
+        let most = words.number("--seeds")?.unwrap_or(10_000);
+        return look_for_mutants(most, words.after("--keep", 1));
     }
     if words.has("--kept") {
         return play_kept(words);
@@ -165,14 +167,17 @@ fn play_one(words: &Words, seed: u64, length: Length) -> Result<bool, String> {
                 "seed {seed} violates nothing, so there is nothing to shrink"
             ));
         };
-        of_seed = shrink(&of_seed, violated.invariant);
+        of_seed = shrink(&of_seed, |candidate| {
+            let violations = play(candidate, false).violations;
+            violations.iter().any(|v| v.invariant == violated.invariant)
+        });
         if let (Some(name), Some(story)) = (words.after("--keep", 1), words.after("--keep", 2)) {
             let kept = Kept {
                 story: story.to_owned(),
                 violated: violated.invariant.to_owned(),
                 scenario: of_seed.clone(),
             };
-            let path = kept::keep(name, &kept)?;
+            let path = kept::keep(&kept::folder(), name, &kept)?;
             print(&format!("kept as {}\n", path.display()))?;
         } else {
             print(&serde_json::to_string_pretty(&of_seed).map_err(|e| e.to_string())?)?;
@@ -187,8 +192,8 @@ fn play_one(words: &Words, seed: u64, length: Length) -> Result<bool, String> {
     Ok(played.violations.is_empty())
 }
 
-/// Looks for each planted fault until a history shows it.
-fn look_for_mutants(most: u64) -> Result<bool, String> {
+/// Looks for each planted fault until a history shows it; `keep`: where the smallest such history goes.
+fn look_for_mutants(most: u64, keep: Option<&str>) -> Result<bool, String> {
     if !planted::want(planted::ALL.len()) {
         return Err(
             "the sources hold no faults: cargo xtask sim --mutants makes a copy that does".to_owned(),
@@ -196,12 +201,15 @@ fn look_for_mutants(most: u64) -> Result<bool, String> {
     }
     let mut missed = 0;
     for (place, fault) in planted::ALL.iter().enumerate() {
+        let with = |wanted: usize, scenario: &Scenario| {
+            planted::want(wanted);
+            let violations = play(scenario, false).violations;
+            planted::want(place + 1);
+            violations
+        };
         planted::want(place + 1);
         let found = crowd::first_violation(1, most, |seed| {
-            planted::want(0);
-            let anyway = !crowd::play_seed(seed, Length::Short).violations.is_empty();
-            planted::want(place + 1);
-            anyway
+            !with(0, &scenario(seed, Length::Short)).is_empty()
         });
         let line = match &found {
             Some((histories, invariant)) => format!("found after {histories}: {}: {invariant}", fault.name),
@@ -211,7 +219,30 @@ fn look_for_mutants(most: u64) -> Result<bool, String> {
             }
         };
         print(&format!("{line}\n"))?;
+        if let (Some(folder), Some((histories, _))) = (keep, &found) {
+            let of_seed = scenario(*histories, Length::Short);
+            let Some(violated) = with(place + 1, &of_seed).first().map(|v| v.invariant) else {
+                continue;
+            };
+            // Without the fault the small history must hold too: in it the fault alone is what goes wrong.
+            let small = shrink(&of_seed, |candidate| {
+                with(place + 1, candidate).iter().any(|v| v.invariant == violated)
+                    && with(0, candidate).is_empty()
+            });
+            let kept = Kept {
+                story: fault.danger.to_owned(),
+                violated: violated.to_owned(),
+                scenario: small,
+            };
+            let name = fault
+                .name
+                .to_lowercase()
+                .replace('\'', "")
+                .replace([' ', '_'], "-");
+            kept::keep(folder.as_ref(), name.trim_matches('-'), &kept)?;
+        }
     }
+    planted::want(0);
     print(&format!(
         "{} planted faults, {missed} missed\n",
         planted::ALL.len()

@@ -215,7 +215,7 @@ impl Run<'_> {
             } => {
                 if self.jobs.get(job).is_some_and(|j| j.incarnation == incarnation) {
                     self.note(Lane::Job(job), || format!("deletes {key}"));
-                    self.store.delete(&key, Hand::Flink(job));
+                    self.store.delete_as_flink(&key, job);
                 }
             }
             Later::Completes {
@@ -523,7 +523,8 @@ impl Run<'_> {
                     return;
                 };
                 old.wanted = false;
-                old.fallback = claim != crate::scenario::Claim::Claim;
+                // What nobody deleted stands, and its owner could fall back on it.
+                old.fallback = true;
                 self.start(spec, &from, claim, &mut dice);
             }
             Act::Redeploy { job } => {
@@ -535,7 +536,7 @@ impl Run<'_> {
                     return;
                 }
                 old.wanted = false;
-                old.fallback = false;
+                old.fallback = true;
                 let mut new = Job::redeployed(number, old, &mut dice);
                 new.began = now;
                 self.note(Lane::Job(number), || {
@@ -671,6 +672,7 @@ impl Run<'_> {
             return;
         }
         j.wanted = false;
+        j.fallback = false;
         let directory = j.directory.clone();
         let keys = self.store.visible(&directory);
         self.oracle.ledger.deleted_on_purpose(&directory, now);

@@ -235,6 +235,8 @@ pub enum Target {
     OfSavepoint { savepoint: usize },
     /// A whole savepoint.
     Savepoint { savepoint: usize },
+    /// Every shared file that the newest checkpoint of a job names, by a list of yesterday: whether it is visible or not.
+    Listed { job: usize },
     /// Any visible object.
     Any,
 }

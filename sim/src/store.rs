@@ -84,6 +84,8 @@ pub struct Store {
     hidden: BTreeMap<String, Hiding>,
     /// Who had hidden what came back last.
     came_back: BTreeMap<String, Hiding>,
+    /// Keys that a job would have deleted, had they been visible.
+    meant_to_go: BTreeSet<String>,
     /// Keys of which somebody wrote half over the whole.
     spoilt: BTreeSet<String>,
     outbox: Vec<Event>,
@@ -104,6 +106,7 @@ impl Store {
             bucket,
             hidden: BTreeMap::new(),
             came_back: BTreeMap::new(),
+            meant_to_go: BTreeSet::new(),
             spoilt: BTreeSet::new(),
             outbox: Vec::new(),
             events: 0,
@@ -160,6 +163,7 @@ impl Store {
     fn put_object(&mut self, key: &str, object: Object, by: Hand) {
         let id = self.bucket.put(key, object);
         self.hidden.remove(key);
+        self.meant_to_go.remove(key);
         self.tell(key, Happened::Written(id.to_string()), by);
     }
 
@@ -180,8 +184,22 @@ impl Store {
         true
     }
 
-    /// DELETE without a version id. Of what isn't visible Flink and people say nothing, since they list before they delete; but a job deletes what
-    /// it knows, whether it is there or not.
+    /// A job deletes a file. All of Flink's file systems ask first whether it is there, so that what somebody hid before gets no second marker, and
+    /// nothing tells that Flink meant it to go.
+    pub fn delete_as_flink(&mut self, key: &str, job: usize) {
+        if self.bucket.is_visible(key) {
+            self.delete(key, Hand::Flink(job));
+        } else {
+            self.meant_to_go.insert(key.to_owned());
+        }
+    }
+
+    /// Whether a job would have deleted a key that somebody else had hidden before.
+    pub fn was_meant_to_go(&self, key: &str) -> bool {
+        self.meant_to_go.contains(key)
+    }
+
+    /// DELETE without a version id, whether anything is visible or not.
     pub fn delete(&mut self, key: &str, by: Hand) {
         let was_visible = self.bucket.is_visible(key);
         let Some(marker) = self.bucket.delete(key) else {

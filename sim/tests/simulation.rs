@@ -136,3 +136,60 @@ fn actors_and_oracle_know_nothing_of_stayput() {
     }
     assert!(checked >= 8, "only {checked} files");
 }
+
+/// Every function of the tests of the crates.
+fn names_of_tests() -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    let mut folders = vec![workspace().join("crates")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                let functions = text
+                    .lines()
+                    .filter_map(|line| line.split_once("fn ")?.1.split(['(', '<']).next());
+                names.extend(functions.map(str::to_owned));
+            }
+        }
+    }
+    names
+}
+
+#[test]
+fn what_the_page_on_decisions_names_exists() {
+    let text = std::fs::read_to_string(workspace().join("docs/how-it-decides.md")).unwrap();
+    let tests = names_of_tests();
+    let (mut stories, mut held, mut faults) = (0, 0, 0);
+    for word in text.split('`').skip(1).step_by(2) {
+        if let Some(story) = word.strip_prefix("stories/").filter(|s| *s != "…") {
+            let folder = workspace().join("tests/corpus/stories").join(story);
+            assert!(folder.is_dir(), "there is no story {story}");
+            stories += 1;
+        } else if word.matches('_').count() >= 2
+            && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        {
+            assert!(tests.contains(word), "there is no test {word}");
+            held += 1;
+        }
+    }
+    for name in text.split("planted: ").skip(1).flat_map(|t| {
+        let end = t.find([';', '|', '.', '\n']).unwrap_or(t.len());
+        t[..end]
+            .split(", ")
+            .map(|n| n.trim().trim_matches('*').to_owned())
+            .collect::<Vec<_>>()
+    }) {
+        assert!(
+            planted::ALL.iter().any(|p| p.name == name),
+            "there is no planted fault {name:?}"
+        );
+        faults += 1;
+    }
+    assert!(
+        stories >= 25 && held >= 25 && faults >= 12,
+        "{stories} stories, {held} tests, {faults} faults"
+    );
+}

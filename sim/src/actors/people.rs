@@ -13,7 +13,7 @@ pub struct Savepoint {
     pub wanted: bool,
 }
 
-/// The visible keys that are meant.
+/// The keys that are meant: those that are visible, unless somebody goes by a list.
 pub fn aimed_at(
     target: Target,
     jobs: &[Job],
@@ -47,6 +47,11 @@ pub fn aimed_at(
         Target::Job { job: n } => job(n).map_or_else(Vec::new, |j| store.visible(&j.directory)),
         Target::Savepoint { savepoint: n } => {
             savepoint(n).map_or_else(Vec::new, |s| store.visible(s.snapshot.directory()))
+        }
+        Target::Listed { job } => {
+            let files = newest(job).map_or(&[][..], |c| &c.files);
+            let shared = files.iter().filter(|f| f.place == Place::Shared);
+            return shared.map(|f| f.key.clone()).collect();
         }
         Target::Any => {
             let all = store.visible("");

@@ -118,6 +118,8 @@ impl Oracle<'_> {
                 "a person deleted it as a whole, and the answer was {said:?}"
             )),
             (ToldAs::Foreign, _) => Some(format!("a person deleted a part, and the answer was {said:?}")),
+            // Of what somebody wrote over nobody can read what it names.
+            (ToldAs::Flink | ToldAs::Nobody, None) if scene.store.was_spoilt(&need.snapshot.metadata) => None,
             // Nobody can tell a job's end from a person's hand.
             (ToldAs::Flink | ToldAs::Nobody, _) if metadata.is_some() => None,
             (ToldAs::Flink | ToldAs::Nobody, Some(_)) => None,

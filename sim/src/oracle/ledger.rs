@@ -39,6 +39,8 @@ pub struct Ledger {
     pub copies: u64,
     /// Copies that nobody needs.
     pub unneeded: Vec<String>,
+    /// Copies of what a job would have deleted, had nobody hidden it before.
+    pub ended_unseen: u64,
     /// Copies of what a dying JobManager began to discard.
     pub cut_short: u64,
 }

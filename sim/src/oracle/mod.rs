@@ -232,7 +232,16 @@ impl<'w> Oracle<'w> {
                 said.and_then(|s| s.class),
                 said.and_then(|s| s.about.as_ref())
             );
-            self.ledger.unneeded.push(what);
+            // A job ended, but of what somebody had hidden before it left no mark: nobody can know.
+            let ended_unseen = scene.store.was_meant_to_go(key)
+                || said
+                    .and_then(|s| s.about.as_ref())
+                    .is_some_and(|about| scene.store.was_meant_to_go(about));
+            if ended_unseen {
+                self.ledger.ended_unseen += 1;
+            } else {
+                self.ledger.unneeded.push(what);
+            }
             let cut_short = scene.cut_short.iter().any(|d| key.starts_with(d.as_str()));
             if cut_short {
                 self.ledger.cut_short += 1;
