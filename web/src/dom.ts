@@ -80,11 +80,16 @@ export function block(text: string): string {
   return text.split('\n').map(shown).join('\n');
 }
 
+/** Thousands are set apart in amounts that the core wrote, but not in what it quotes. */
+function amounts(text: string): string {
+  return text.replace(/"[^"]*"|(?<![\w.,:/-])(\d{4,15})(?= (?:bytes|days|objects|files|handles)\b)/g, (found, n?: string) => (n === undefined ? found : Number(n).toLocaleString('en')));
+}
+
 /** A sentence of the core: what stands between backticks is code. */
 export function prose(text: string, longest = 900): Child {
   const parts = brief(text, longest).split('`');
-  if (parts.length % 2 === 0) return parts.join('`');
-  return parts.map((part, i) => (i % 2 === 1 ? h('code', {}, part) : part));
+  if (parts.length % 2 === 0) return amounts(parts.join('`'));
+  return parts.map((part, i) => (i % 2 === 1 ? h('code', {}, part) : amounts(part)));
 }
 
 /** A name out of a file. Its own direction doesn't leak into the line. */

@@ -92,6 +92,7 @@ class Gathering {
   /** A dropped directory. */
   async walk(top: FileSystemDirectoryEntry): Promise<void> {
     const found: Within[] = [];
+    const before = this.into.notes.length;
     const todo: { directory: FileSystemDirectoryEntry; path: string }[] = [{ directory: top, path: top.name }];
     for (let next = todo.pop(); next !== undefined; next = todo.pop()) {
       const { directory, path } = next;
@@ -117,7 +118,8 @@ class Gathering {
         this.unreadable(path, error);
       }
     }
-    await this.within(top.name, 'directory', found);
+    // Of one that can't be read that is said, and not that it is empty.
+    if (found.length > 0 || this.into.notes.length === before) await this.within(top.name, 'directory', found);
   }
 
   note(name: string, message: string): void {
@@ -127,7 +129,7 @@ class Gathering {
   private unreadable(path: string, error: unknown): void {
     this.watch.signal.throwIfAborted();
     const why = error instanceof Error ? error.message : String(error);
-    this.note(path, location.protocol === 'file:' ? 'browsers don’t let a page from a disk look into a dropped directory. Drop the _metadata itself, or a zip or tar of the directory' : `it can’t be read: ${why}`);
+    this.note(path, location.protocol === 'file:' ? 'browsers don’t let a page from a disk look into a dropped directory. Use “Choose a directory” on the start page, or drop the _metadata itself, or a zip or tar of the directory' : `it can’t be read: ${why}`);
   }
 
   /** Files of a chosen directory have a path of their own. */

@@ -36,6 +36,37 @@ function examples(heading: string, list: readonly string[], total: number): Chil
   return h('details', {}, h('summary', {}, heading), h('ul', { class: 'stack' }, list.map((one) => h('li', {}, name(one)))), total > list.length ? h('p', { class: 'small muted' }, `and ${number(total - list.length)} more`) : null);
 }
 
+/** “1234 bytes” of a sentence of the core, as the page writes sizes. */
+const sized = (text: string): string => text.replace(/(?<![\w.,])(\d{4,15}) bytes\b/g, (_, n: string) => bytes(Number(n)));
+
+/** Job directories that it names files in. A checkpoint that only names files beside itself has none until somebody says where it lies. */
+const jobs = ({ summary }: Doc): Set<string> => new Set(summary.objects.by_directory.map(({ directory }) => directory).filter((directory) => /\/[0-9a-f]{32}\/$/.test(directory)));
+const operators = ({ summary }: Doc): Set<string> => new Set(summary.operators.map(({ id }) => id));
+const meet = <T>(a: ReadonlySet<T>, b: ReadonlySet<T>): boolean => [...a].some((one) => b.has(one));
+
+/** What is to be said first of two that have too little in common. A full checkpoint shares no file with the one before it, and a savepoint none with any. */
+function strangeness(one: Doc, other: Doc, kept: number): 'jobs' | 'runs' | undefined {
+  if (kept > 0 || meet(jobs(one), jobs(other)) || one.summary.operators.length === 0 || other.summary.operators.length === 0) return undefined;
+  if (!meet(operators(one), operators(other))) return 'jobs';
+  const savepoint = one.summary.kind?.savepoint === true || other.summary.kind?.savepoint === true;
+  return savepoint || jobs(one).size === 0 || jobs(other).size === 0 ? undefined : 'runs';
+}
+
+/** Strangers can be compared, but what that says isn’t what somebody expects. */
+function strangers(said: Comparison, docs: readonly Doc[], title: (at: number) => string): Child {
+  const of = (at: number): Doc => docs[said.snapshots[at]!.given]!;
+  const apart = said.steps.flatMap(({ from, to, kept }) => {
+    const how = strangeness(of(from), of(to), kept.objects);
+    return how === undefined ? [] : [{ from, to, how }];
+  });
+  if (apart.length === 0) return null;
+  return h('div', { class: 'notice warn', 'data-strangers': apart.length }, h('div', { class: 'text' }, apart.slice(0, 5).map(({ from, to, how }) => h('p', {},
+    h('b', {}, `${title(from)} and ${title(to)} seem to be of different ${how}`), how === 'jobs'
+      ? ': no file, no job directory and no operator is in both. What is “added” and “dropped” between them is no change of one job.'
+      : ': no file and no job directory is in both. They have operators in common, so the program may be the same, started anew; then “added” and “dropped” are no change of one job.')),
+    apart.length > 5 ? h('p', { class: 'muted' }, `and ${number(apart.length - 5)} more steps like that`) : null));
+}
+
 export function compare(app: App, doc: Doc): View {
   const { docs } = app.store.state;
   const answer = h('div', {});
@@ -55,7 +86,8 @@ export function compare(app: App, doc: Doc): View {
     };
     const last = said.lineage.reduce((sum, one) => sum + one.bytes, 0);
     fill(answer,
-      h('p', { class: 'lead-line' }, prose(said.sentence)),
+      strangers(said, docs, title),
+      h('p', { class: 'lead-line' }, prose(sized(said.sentence))),
       lineage(said, title),
       h('section', { class: 'spaced', 'data-table': 'steps' }, h('h2', {}, 'From one to the next'),
         table(['Step', 'Kept', 'Added', 'Dropped', 'New'], said.steps.map((step) => h('tr', { class: docs[said.snapshots[step.to]!.given] === doc ? 'here' : '' },

@@ -40,7 +40,7 @@ export function fileColumns(layout: () => Layout, withStatus: boolean): Column[]
   const t = (texts: readonly string[], key: string): string => texts[layout().texts[key] ?? -1] ?? '';
   const columns: Column[] = [
     {
-      id: 'location', title: 'File', width: 'minmax(290px, 3fr)', mono: true, sort: 'location',
+      id: 'location', title: 'File', width: 'var(--file-column, minmax(290px, 3fr))', mono: true, sort: 'location',
       cell: (_, texts) => {
         const location = t(texts, 'location');
         return { text: tail(location), title: brief(location, 1000) };

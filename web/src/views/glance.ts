@@ -9,6 +9,7 @@ import type { Doc } from '../store';
 import * as words from '../words';
 import { levelOf } from './exists';
 import { badge, barRow, type Level } from './parts';
+import { placeForm } from './place';
 
 type Glance = Pick<Whole, 'features' | 'relocatable' | 'relocatable_because'> & { new_bytes: Whole['new_bytes'] | null };
 
@@ -57,10 +58,10 @@ function depends(app: App, summary: Summary): HTMLElement {
     return line('ok', 'It is self-contained: everything it needs lies in its own job directory.', summary.relocatable.answer ? null : 'That includes files of earlier checkpoints of the same job, in shared/.');
   }
   const buckets = others.some(({ whose }) => whose === 'other_bucket');
-  const named = others.length === 1 ? h('span', {}, 'one other directory: ', name(others[0]!.directory)) : `${count(others.length + objects.directories_left_out, 'other directory', 'other directories')}${buckets ? ', some in another bucket' : ''}`;
+  const named = others.length === 1 && objects.directories_left_out === 0 ? h('span', {}, 'one other directory: ', name(others[0]!.directory)) : `${count(others.length + objects.directories_left_out, 'other directory', 'other directories')}${buckets ? ', some in another bucket' : ''}`;
   return line('warn',
     h('span', {}, 'It needs ', h('strong', {}, count(sum.objects, 'file', 'files')), ` (${share(sum.bytes, total.bytes)} of the bytes) in `, named, '.'),
-    h('span', {}, 'It can’t be restored without them. Deleting that directory, or a lifecycle rule on it, breaks this ', summary.kind?.savepoint === true ? 'savepoint. ' : 'checkpoint. ',
+    h('span', {}, `It can’t be restored without them. Deleting ${others.length + objects.directories_left_out === 1 ? 'that directory, or a lifecycle rule on it,' : 'one of them, or a lifecycle rule on it,'} breaks this `, summary.kind?.savepoint === true ? 'savepoint. ' : 'checkpoint. ',
       h('button', { type: 'button', class: 'link', onclick: () => app.go('rules') }, 'Check the rules')));
 }
 
@@ -125,7 +126,7 @@ function byDirectory(app: App, doc: Doc, opening: Opening): HTMLElement {
       list.length === 0 ? h('p', { class: 'muted' }, 'It names no files.') : null),
     summary.objects.named_directory_count === 0 ? null : h('details', { class: 'spaced' }, h('summary', {}, `${count(summary.objects.named_directory_count, 'directory is', 'directories are')} named as a whole, for merged files`), h('ul', { class: 'stack small' }, summary.objects.named_directories.map(({ path }) => h('li', {}, name(path)))),
       summary.objects.named_directory_count > summary.objects.named_directories.length ? h('p', { class: 'small muted' }, `and ${number(summary.objects.named_directory_count - summary.objects.named_directories.length)} more`) : null),
-    place(app, doc, opening));
+    placeForm(app, doc, opening));
 }
 
 function bar(value: number, whole: number, colour: number): HTMLElement {
@@ -133,27 +134,6 @@ function bar(value: number, whole: number, colour: number): HTMLElement {
   piece.style.width = `${(100 * value) / whole}%`;
   piece.style.background = `var(--b${colour})`;
   return h('span', { class: 'track', 'aria-hidden': 'true' }, value > 0 ? piece : null);
-}
-
-/** Where the checkpoint lies isn't in the file. Who knows it, says it; then its own files can be told from those of others. */
-function place(app: App, doc: Doc, opening: Opening): HTMLElement {
-  const likely = doc.at === undefined ? words.likelyPlace(doc.summary, doc.name) : undefined;
-  const input = h('input', { type: 'text', id: `place-${doc.key}`, value: doc.at ?? '', placeholder: likely?.at ?? 's3://bucket/checkpoints/JOB/chk-8', spellcheck: 'false', autocomplete: 'off' });
-  const said = h('p', { class: 'small bad', role: 'alert' });
-  const move = async (at: string): Promise<void> => {
-    try {
-      const wrong = await opening.move(doc, at.trim());
-      if (wrong === undefined) app.toast('Its files are sorted anew');
-      else said.textContent = brief(wrong, 300);
-    } catch (error) {
-      said.textContent = error instanceof Error ? error.message : String(error);
-    }
-  };
-  return h('form', { class: 'place-form', onsubmit: (event) => { event.preventDefault(); void move(input.value); } },
-    h('label', { for: `place-${doc.key}`, class: 'small muted' }, doc.at === undefined ? 'Where does it lie? The file itself doesn’t say.' : 'It lies in'),
-    h('div', { class: 'where' }, input, h('button', { type: 'submit' }, 'Use'),
-      likely === undefined ? null : h('button', { type: 'button', 'data-text': 'All its absolute paths lie in this job’s directory, and Flink writes chk-N there', onclick: () => void move(likely.at) }, `Probably …/${likely.at.split('/').slice(-1)[0] ?? ''}: use that`)),
-    said);
 }
 
 function recorded(summary: Summary, glance: Glance): HTMLElement {

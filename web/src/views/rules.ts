@@ -6,6 +6,7 @@ import type { Opening } from '../open/opening';
 import { bytes, count, number } from '../quantity';
 import type { Doc } from '../store';
 import { badge, copyButton, failed, verdict, type Level } from './parts';
+import { liesOnS3, placeForm } from './place';
 
 const DOES: Record<Harm['kind'], string> = { delete: 'deletes for good', hide: 'expires (hides below a delete marker)', archive: 'moves to an archive class, where no job can read it' };
 const IF: Record<string, string> = { tags: 'its tags fit', size: 'its size fits', minimum_size: 'it is large enough', version: 'versioning is as assumed', newer_versions: 'newer versions exist' };
@@ -54,17 +55,18 @@ function harmCard(harm: Harm): HTMLElement {
 
 function bucketCards(app: App, bucket: Bucket): Child {
   const safe = bucket.ages.filter(({ days_today: days }) => days !== null).map(({ days_today: days }) => days!);
-  const oldest = bucket.ages.find(({ oldest_written: written }) => written !== null);
+  const oldest = bucket.ages.filter(({ oldest_written: written }) => written !== null).sort((a, b) => (a.oldest_written! < b.oldest_written! ? -1 : 1))[0];
+  const days = safe.length === 0 ? 0 : Math.max(...safe);
   const { correction } = bucket;
   return [
     bucket.harms.map(harmCard),
     bucket.aborts.map((abort) => h('section', { class: 'card spaced' }, h('h2', {}, badge(abort.uploads > 0 ? 'bad' : 'info'), ' ', ruleName(abort.rule), ' aborts unfinished uploads'), h('p', {}, `${count(abort.days, 'day', 'days')} after they were begun${abort.prefix === '' ? '' : ', below '}`, abort.prefix === '' ? '' : name(abort.prefix), '. Exactly-once sinks keep uploads open between checkpoints; a checkpoint older than that loses them.'))),
     bucket.hidden > 0 ? h('section', { class: 'card spaced' }, h('h2', {}, badge('bad'), ` ${count(bucket.hidden, 'needed file isn’t', 'needed files aren’t')} visible already`), h('ul', { class: 'stack' }, bucket.hidden_examples.map((one) => h('li', {}, name(one))))) : null,
-    safe.length === 0 && oldest === undefined ? null : h('section', { class: 'card spaced' }, h('h2', {}, 'The shortest safe number of days'),
-      safe.length === 0 ? null : h('p', {}, h('strong', { 'data-safe-days': Math.max(...safe) }, count(Math.max(...safe), 'day', 'days')), ' would take nothing of it today. That is no promise for tomorrow: a file stays needed until a compaction rewrites it, however old it gets.'),
+    safe.length === 0 && oldest === undefined ? null : h('section', { class: 'card spaced', 'data-card': 'days' }, h('h2', {}, days === 0 ? 'Its oldest file' : ['To keep all that it names until the end of today (UTC), a rule needs at least ', h('strong', { 'data-safe-days': days }, count(days, 'day', 'days'))]),
+      days === 0 ? null : h('p', {}, days === 1 ? 'That is no promise for tomorrow:' : `With fewer it takes the oldest file at once, and with exactly ${count(days, 'day', 'days')} from the coming midnight (UTC) on. No number is safe for good:`, ' a file stays needed until a compaction rewrites it, however old it gets.'),
       oldest?.oldest_written == null ? null : h('p', { class: 'spaced' }, `The oldest file that it needs was written on ${day(oldest.oldest_written)}: `, name(oldest.oldest ?? ''))),
     correction === null ? null : h('section', { class: 'card spaced stack' }, h('h2', {}, 'Rules that leave it alone'),
-      h('ul', { class: 'stack' }, correction.changes.map((change) => h('li', {}, ruleName(change.rule), `: ${brief(change.what, 600)}`, change.reaches_further ? h('span', { class: 'muted' }, ' It reaches beyond checkpoints: there too.') : null))),
+      h('ul', { class: 'stack' }, correction.changes.map((change) => h('li', {}, ruleName(change.rule), ': ', prose(change.what, 600), change.reaches_further ? h('span', { class: 'muted' }, '. It reaches beyond checkpoints: there too.') : null))),
       h('pre', { 'data-corrected': true, tabindex: '0' }, correction.configuration === null ? 'no rule is left' : block(correction.configuration)),
       h('div', { class: 'input-row' }, correction.configuration === null ? null : copyButton(app, correction.configuration, 'Copy the rules'), copyButton(app, correction.command, 'Copy the command')),
       h('pre', { tabindex: '0' }, block(correction.command))),
@@ -80,6 +82,7 @@ export function rules(app: App, doc: Doc, opening: Opening): View {
   const element = h('div', { class: 'page', 'data-view': 'rules' },
     h('div', { class: 'view-head' }, h('h1', {}, 'Will lifecycle rules hurt it?'), h('p', {}, 'Drop or paste what ', h('code', {}, 'aws s3api get-bucket-lifecycle-configuration'), ' prints, or the XML. Days need a listing that has times; without one the answer goes by prefix.')),
     answer,
+    liesOnS3(doc) ? null : h('section', { class: 'card spaced', 'data-card': 'place' }, h('p', {}, 'The paths in this file aren’t on S3, which is all that rules of a bucket reach. Say where on S3 it lies, and rules can be held against it.'), placeForm(app, doc, opening, true)),
     h('div', { class: 'card stack spaced' }, area,
       h('div', { class: 'input-row' },
         h('button', { type: 'button', class: 'primary', onclick: () => app.store.set({ rules: { text: area.value, name: 'the rules in the field' } }) }, 'Check'),

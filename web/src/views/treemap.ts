@@ -71,7 +71,7 @@ export function treemap(app: App, doc: Doc): View {
       const fits = w > 44 && high > 17;
       const sizeFits = fits && (parent ? w > 190 : w > 60 && high > 38);
       const cell = h('button', { type: 'button', class: `cell${deep ? ' deep' : ''}${parent ? ' parent' : ''}`, 'data-key': data.key, 'data-said': said, tabindex: '-1' },
-        h('span', { class: fits ? '' : 'sr' }, parent && sizeFits ? `${label(data)} · ${bytes(data.bytes)}` : label(data)),
+        parent && sizeFits ? h('span', { class: 'line' }, h('i', {}, label(data)), h('i', { class: 'size' }, ` · ${bytes(data.bytes)}`)) : h('span', { class: fits ? '' : 'sr' }, label(data)),
         parent && sizeFits ? null : h('span', { class: sizeFits ? '' : 'sr' }, bytes(data.bytes)),
         h('span', { class: 'sr' }, rest));
       cell.style.left = `${node.x0}px`;

@@ -5,6 +5,9 @@ import { brief, h, type Child } from '../dom';
 import { icon } from '../icons';
 import type { Opening } from '../open/opening';
 
+/** Browsers let such a page read a directory that was chosen, but none that was dropped. */
+const FROM_DISK = location.protocol === 'file:';
+
 /** What was given before there is a checkpoint that it could be held against. */
 function kept(app: App, opening: Opening): Child {
   const { listing, rules } = app.store.state;
@@ -24,7 +27,9 @@ export function welcome(app: App, opening: Opening, chooseFiles: () => void, cho
       h('div', { class: 'buttons' },
         h('button', { type: 'button', class: 'primary', onclick: chooseFiles }, 'Choose files'),
         h('button', { type: 'button', onclick: chooseDirectory }, 'Choose a directory')),
-      h('p', { class: 'small muted' }, 'One _metadata or several, a whole checkpoint or job directory, a .zip, .tar or .tar.gz of it; a listing of the bucket, its lifecycle rules. Pasting works too.')),
+      h('p', { class: 'small muted' }, FROM_DISK
+        ? 'One _metadata or several, a .zip, .tar or .tar.gz of a checkpoint or job directory; a listing of the bucket, its lifecycle rules. Pasting works too. A page from a disk can’t look into a dropped directory: choose it with the button.'
+        : 'One _metadata or several, a whole checkpoint or job directory, a .zip, .tar or .tar.gz of it; a listing of the bucket, its lifecycle rules. Pasting works too.')),
     h('p', { class: 'promise' }, icon('lock'), h('span', {}, h('strong', {}, 'Nothing leaves this browser. '),
       single ? ['This file’s policy forbids every connection (', h('code', {}, "connect-src 'none'"), '), and the browser enforces that.'] : ['The page may connect to its own server only, to load itself (', h('code', {}, "connect-src 'self'"), '); the browser enforces that. It works offline.'])),
     h('h2', {}, 'Or look at one that Flink wrote'),
