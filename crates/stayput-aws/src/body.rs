@@ -3,7 +3,7 @@
 use aws_sdk_s3::primitives::ByteStream;
 use stayput_guard::port::{PortError, PortErrorKind};
 
-use crate::failure::Call;
+use crate::failure::{Call, in_words};
 
 /// Reads to the end. `length` is what the answer's head promises; the buffer is that long from the beginning, so that the bytes are
 /// in memory once.
@@ -33,7 +33,7 @@ pub(crate) async fn collect(
             call.nonsense(format!(
                 "the body broke off after {} bytes: {}",
                 bytes.len(),
-                aws_sdk_s3::error::DisplayErrorContext(&e)
+                in_words(&e)
             ))
         })?;
         let size = (bytes.len() as u64).saturating_add(chunk.len() as u64);

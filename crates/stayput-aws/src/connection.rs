@@ -7,6 +7,8 @@ use aws_config::{BehaviorVersion, SdkConfig};
 use aws_sdk_s3::config::{Credentials, Region, RequestChecksumCalculation, SharedHttpClient};
 use aws_smithy_http_client::tls::{self, rustls_provider::CryptoMode};
 
+use crate::failure::{in_words, not_sent};
+
 /// `true` or `false`: whether the bucket stands in the path of a request instead of in its host name.
 pub const PATH_STYLE: &str = "STAYPUT_S3_PATH_STYLE";
 
@@ -105,8 +107,12 @@ impl Connection {
     pub async fn own_role(&self) -> Result<String, ConnectionError> {
         let sts = aws_sdk_sts::Client::new(&self.sdk);
         let identity = sts.get_caller_identity().send().await.map_err(|e| {
-            let error = aws_sdk_s3::error::DisplayErrorContext(&e).to_string();
-            ConnectionError::Identity(error)
+            let mut said = in_words(&e);
+            if let Some(next) = not_sent(&said) {
+                said.push_str(". ");
+                said.push_str(next);
+            }
+            ConnectionError::Identity(said)
         })?;
         let id = identity.user_id().unwrap_or_default();
         match id.split(':').next() {

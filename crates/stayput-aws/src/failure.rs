@@ -51,17 +51,101 @@ impl<'a> Call<'a> {
             // Time-outs, broken connections, answers that are no answers; credentials that couldn't be fetched.
             _ => PortErrorKind::Transient,
         };
-        let detail = match (error.code(), error.message()) {
+        let mut detail = match (error.code(), error.message()) {
             (Some(code), Some(message)) => format!("{code}: {message}"),
             (Some(code), None) => code.to_owned(),
             (None, _) => match error.raw_response() {
                 Some(response) if error.as_service_error().is_some() => {
                     format!("status {}", response.status().as_u16())
                 }
-                _ => aws_sdk_s3::error::DisplayErrorContext(error).to_string(),
+                _ => in_words(error),
             },
         };
+        let status = error.raw_response().map(|response| response.status().as_u16());
+        if let Some(next) = self.what_next(kind, status, &detail) {
+            detail.push_str(". ");
+            detail.push_str(&next);
+        }
         self.error(kind).because(detail)
+    }
+
+    /// What somebody can do about it, where that is known.
+    fn what_next(self, kind: PortErrorKind, status: Option<u16>, said: &str) -> Option<String> {
+        let region = said.starts_with("PermanentRedirect")
+            || said.starts_with("AuthorizationHeaderMalformed")
+            || said.starts_with("IllegalLocationConstraint")
+            || status == Some(301);
+        if region {
+            return Some(format!(
+                "The bucket {} lies in another region than the requests go to: set AWS_REGION to its own, which `aws s3api \
+                 get-bucket-location` names",
+                self.bucket
+            ));
+        }
+        if status.is_none() {
+            return not_sent(said).map(str::to_owned);
+        }
+        if kind != PortErrorKind::Denied {
+            return None;
+        }
+        if said.starts_with("InvalidAccessKeyId") || said.starts_with("SignatureDoesNotMatch") {
+            return Some("The server doesn't know these credentials: look at AWS_PROFILE, AWS_ACCESS_KEY_ID and AWS_ENDPOINT_URL".to_owned());
+        }
+        let actions = actions(self.operation);
+        (!actions.is_empty()).then(|| format!("It takes {}", actions.join(", ")))
+    }
+}
+
+/// An error and what caused it, each once, without the types of the SDK.
+pub(crate) fn in_words(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut words: Vec<String> = Vec::new();
+    let mut next = Some(error);
+    while let Some(error) = next {
+        let said = error.to_string();
+        // Many only repeat what the one below them says.
+        if !said.is_empty() && !words.iter().any(|before| before.contains(&said)) {
+            words.push(said);
+        }
+        next = error.source();
+    }
+    words.join(": ")
+}
+
+/// What to do about a request that never reached a server.
+pub(crate) fn not_sent(said: &str) -> Option<&'static str> {
+    let said = said.to_ascii_lowercase();
+    if said.contains("region") {
+        return Some("Set AWS_REGION, or a region in the profile that AWS_PROFILE names");
+    }
+    if said.contains("credential") {
+        return Some(
+            "No credentials were found: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; `aws sts get-caller-identity` \
+             shows who you are",
+        );
+    }
+    if said.contains("dns") || said.contains("connect") {
+        return Some("Nobody answers there: look at AWS_REGION, AWS_ENDPOINT_URL and the network");
+    }
+    None
+}
+
+/// The permissions that an operation takes (AWS's service authorization reference for S3).
+fn actions(operation: &str) -> &'static [&'static str] {
+    match operation {
+        "ListObjectsV2" => &["s3:ListBucket"],
+        "ListObjectVersions" => &["s3:ListBucketVersions"],
+        "GetObject" | "HeadObject" => &["s3:GetObject", "s3:GetObjectVersion", "kms:Decrypt of its key if it has one"],
+        "PutObject" => &["s3:PutObject"],
+        "CopyObject" => &[
+            "s3:GetObjectVersion",
+            "s3:GetObjectVersionTagging",
+            "s3:PutObject",
+            "s3:PutObjectTagging",
+            "kms:Decrypt and kms:GenerateDataKey of its key if it has one",
+        ],
+        "GetBucketVersioning" => &["s3:GetBucketVersioning"],
+        "GetBucketLifecycleConfiguration" => &["s3:GetLifecycleConfiguration"],
+        _ => &[],
     }
 }
 
