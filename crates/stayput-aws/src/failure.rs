@@ -134,7 +134,11 @@ fn actions(operation: &str) -> &'static [&'static str] {
     match operation {
         "ListObjectsV2" => &["s3:ListBucket"],
         "ListObjectVersions" => &["s3:ListBucketVersions"],
-        "GetObject" | "HeadObject" => &["s3:GetObject", "s3:GetObjectVersion", "kms:Decrypt of its key if it has one"],
+        "GetObject" | "HeadObject" => &[
+            "s3:GetObject",
+            "s3:GetObjectVersion",
+            "kms:Decrypt of its key if it has one",
+        ],
         "PutObject" => &["s3:PutObject"],
         "CopyObject" => &[
             "s3:GetObjectVersion",

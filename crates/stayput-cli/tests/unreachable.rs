@@ -10,7 +10,10 @@ struct Trouble {
     says: &'static [&'static str],
 }
 
-const KEYS: [(&str, &str); 2] = [("AWS_ACCESS_KEY_ID", "AKIAEXAMPLE"), ("AWS_SECRET_ACCESS_KEY", "secret")];
+const KEYS: [(&str, &str); 2] = [
+    ("AWS_ACCESS_KEY_ID", "AKIAEXAMPLE"),
+    ("AWS_SECRET_ACCESS_KEY", "secret"),
+];
 
 const TROUBLES: [Trouble; 3] = [
     Trouble {
@@ -20,7 +23,10 @@ const TROUBLES: [Trouble; 3] = [
     },
     Trouble {
         name: "no credentials",
-        environment: &[("AWS_REGION", "us-east-1"), ("AWS_ENDPOINT_URL", "http://127.0.0.1:1")],
+        environment: &[
+            ("AWS_REGION", "us-east-1"),
+            ("AWS_ENDPOINT_URL", "http://127.0.0.1:1"),
+        ],
         says: &["credential", "AWS_PROFILE"],
     },
     Trouble {
@@ -51,14 +57,26 @@ fn what_keeps_a_request_from_being_sent_is_said_with_what_to_do() {
             .current_dir(&home)
             .envs(trouble.environment.iter().copied());
         let output = command.output().unwrap();
-        let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        let said = format!(
+            "{}{}",
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
         println!("{}: {said}", trouble.name);
         assert!(!output.status.success(), "{}: {said}", trouble.name);
         for words in trouble.says {
-            assert!(said.contains(words), "{} doesn't say {words}: {said}", trouble.name);
+            assert!(
+                said.contains(words),
+                "{} doesn't say {words}: {said}",
+                trouble.name
+            );
         }
         for types in ["Error {", "Error(", "Some(", "ConnectorError", "DispatchFailure"] {
-            assert!(!said.contains(types), "{} shows what only programmers know: {said}", trouble.name);
+            assert!(
+                !said.contains(types),
+                "{} shows what only programmers know: {said}",
+                trouble.name
+            );
         }
     }
 }

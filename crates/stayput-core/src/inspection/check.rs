@@ -9,7 +9,7 @@ use super::Document;
 use super::listing::{Existing, Listing, ListingKind};
 use crate::extent::Extent;
 use crate::handles::{Names, Row};
-use crate::layout::Place;
+use crate::layout::{METADATA_FILE, Place, is_job_id};
 use crate::location::{Location, file_name_start};
 use crate::metadata::extent;
 use crate::report::summary::Amount;
@@ -170,7 +170,7 @@ impl Document {
 
     /// Holds what the snapshot needs against what exists, and remembers the status of each object for views.
     pub fn check(&mut self, listing: &Listing) -> Check {
-        let coverage = Coverage::of(listing);
+        let coverage = Coverage::of(listing, self.home.as_ref());
         let mut wanted: Vec<Wanted> = vec![Wanted::default(); self.handles.objects()];
         for (number, row) in (0..).zip(self.handles.all()) {
             if let Some(object) = wanted.get_mut(row.object as usize) {
@@ -305,17 +305,71 @@ impl Wanted {
 /// A listing, and which directories it says something of.
 struct Coverage<'l> {
     listing: &'l Listing,
-    /// Directories of jobs (or others) of which it shows something.
-    directories: BTreeSet<String>,
+    shows: Shows<'l>,
+}
+
+/// Which directories a listing says something of.
+enum Shows<'l> {
+    /// Directories of jobs, or others.
+    Directories(BTreeSet<&'l str>),
+    Dropped(Dropped<'l>),
+}
+
+/// What somebody dropped begins anywhere in its path and may have been renamed: its directories are known by their last names.
+struct Dropped<'l> {
+    /// Job ids among the names of directories: each is there as a whole.
+    jobs: HashSet<&'l str>,
+    /// The last names of directories that hold files and lie in no job's directory, as far as the path shows.
+    directories: HashSet<&'l str>,
+    /// The last name of the snapshot's own directory, if its files were dropped without any.
+    bare: Option<String>,
+}
+
+impl<'l> Dropped<'l> {
+    fn of(listing: &'l Listing, home: Option<&home::Home>) -> Self {
+        let mut dropped = Self {
+            jobs: HashSet::new(),
+            directories: HashSet::new(),
+            bare: None,
+        };
+        for (path, _) in listing.iter() {
+            let mut above = path.rsplit('/').skip(1);
+            let Some(directory) = above.next() else {
+                if path == METADATA_FILE {
+                    let own = home.map(|home| home.location.to_string());
+                    dropped.bare = own.and_then(|own| own.rsplit('/').next().map(str::to_owned));
+                }
+                continue;
+            };
+            match above.chain([directory]).find(|name| is_job_id(name)) {
+                Some(job) => dropped.jobs.insert(job),
+                None => dropped.directories.insert(directory),
+            };
+        }
+        dropped
+    }
+
+    fn covers(&self, key: &str) -> bool {
+        let job = Place::of(key).job();
+        let job = job.and_then(|job| job.trim_end_matches('/').rsplit('/').next());
+        if job.is_some_and(|job| self.jobs.contains(job)) {
+            return true;
+        }
+        let Some(directory) = key.rsplit('/').nth(1) else {
+            return false;
+        };
+        self.directories.contains(directory) || self.bare.as_deref() == Some(directory)
+    }
 }
 
 impl<'l> Coverage<'l> {
-    fn of(listing: &'l Listing) -> Self {
-        let directories = listing
-            .iter()
-            .map(|(key, _)| directory_of(key).to_owned())
-            .collect();
-        Self { listing, directories }
+    fn of(listing: &'l Listing, home: Option<&home::Home>) -> Self {
+        let shows = if listing.kind() == ListingKind::Directory {
+            Shows::Dropped(Dropped::of(listing, home))
+        } else {
+            Shows::Directories(listing.iter().map(|(key, _)| directory_of(key)).collect())
+        };
+        Self { listing, shows }
     }
 
     fn status(&self, location: &Location, extents: &[Extent]) -> Status {
@@ -349,15 +403,10 @@ impl<'l> Coverage<'l> {
     }
 
     fn covers(&self, key: &str) -> bool {
-        if self.listing.kind() == ListingKind::Directory {
-            // A dropped directory is all there is: its parts are known by their names.
-            let parent = key.rsplit('/').nth(1).unwrap_or_default();
-            return self.directories.iter().any(|directory| {
-                let directory = directory.trim_end_matches('/');
-                directory.is_empty() || directory.rsplit('/').next() == Some(parent)
-            });
+        match &self.shows {
+            Shows::Directories(directories) => directories.contains(directory_of(key)),
+            Shows::Dropped(dropped) => dropped.covers(key),
         }
-        self.directories.contains(directory_of(key))
     }
 }
 

@@ -59,6 +59,127 @@ fn a_dropped_directory_of_flinks_own_shows_what_is_there_and_what_flink_deleted(
     );
 }
 
+/// What a dropped tree shows of a checkpoint: the lengths of all its files but those that `keep` leaves out, with paths as `named` makes them of
+/// the job's id, the directory below it and the name.
+fn dropped(
+    document: &Document,
+    keep: impl Fn(&str) -> bool,
+    named: impl Fn(&str, &str, &str) -> String,
+) -> Listing {
+    let mut lines = BTreeSet::new();
+    for row in document.handles.all() {
+        let path = document.handles.location(row, &document.bytes).to_string();
+        let [name, directory, job] = path.rsplitn(4, '/').take(3).collect::<Vec<_>>()[..] else {
+            panic!("{path} is short");
+        };
+        if keep(directory) {
+            lines.insert(format!(
+                "{}\t{}",
+                named(job, directory, name),
+                row.size().unwrap_or(0)
+            ));
+        }
+    }
+    let home = document.home.as_ref().unwrap().location.to_string();
+    let [directory, job] = home.rsplitn(3, '/').take(2).collect::<Vec<_>>()[..] else {
+        panic!("{home} is short");
+    };
+    lines.insert(format!(
+        "{}\t{}",
+        named(job, directory, "_metadata"),
+        document.bytes.len()
+    ));
+    let lines: Vec<String> = lines.into_iter().collect();
+    Listing::read(lines.join("\n").as_bytes(), "what was dropped").unwrap()
+}
+
+#[test]
+fn of_what_was_not_dropped_nothing_is_known_and_what_a_dropped_job_lacks_is_missing() {
+    let (mut document, _) = named("2.3.0-rocks-inc-chk8");
+    let all = document.handles.objects() as u64;
+    let shared = |directory: &str| directory == "shared";
+    let not_shared = |directory: &str| directory != "shared";
+    let own = {
+        let check = document.check(&dropped(
+            &document,
+            |_| true,
+            |job, directory, name| format!("{job}/{directory}/{name}"),
+        ));
+        assert_eq!(
+            (check.verdict, objects(&check, Status::Present)),
+            (Verdict::Healthy, all)
+        );
+        let check = document.check(&dropped(&document, not_shared, |_, directory, name| {
+            format!("{directory}/{name}")
+        }));
+        assert_eq!(
+            check.verdict,
+            Verdict::Unknown,
+            "only the checkpoint's own directory was dropped"
+        );
+        objects(&check, Status::Present)
+    };
+    assert!(
+        own >= 4 && own < all,
+        "{own} of {all} lie in the checkpoint's own directory"
+    );
+    // The checkpoint's own directory in whatever wrapping: with what systems put beside it, renamed above, or its files alone.
+    type Wrapping = fn(&str, &str, &str) -> String;
+    let wrappings: [Wrapping; 3] = [
+        |_, directory, name| format!("backup/of tuesday/{directory}/{name}"),
+        |_, directory, name| match name {
+            "_metadata" => format!("{directory}/.DS_Store\t6148\nnotes.txt\t5\n{directory}/_metadata"),
+            _ => format!("{directory}/{name}"),
+        },
+        |_, _, name| name.to_owned(),
+    ];
+    for wrapping in wrappings {
+        let check = document.check(&dropped(&document, not_shared, wrapping));
+        assert_eq!(
+            (check.verdict, objects(&check, Status::NotCovered)),
+            (Verdict::Unknown, all - own),
+            "{}",
+            check.sentence
+        );
+        assert_eq!(
+            (objects(&check, Status::Missing), objects(&check, Status::Present)),
+            (0, own)
+        );
+    }
+    // The job's directory under its id says of what it hasn't that it isn't there; a directory `shared` of any other job says nothing.
+    let job: Wrapping = |job, directory, name| format!("{job}/{directory}/{name}");
+    let check = document.check(&dropped(&document, not_shared, job));
+    assert_eq!(objects(&check, Status::Missing), all - own, "{}", check.sentence);
+    let other: Wrapping = |_, directory, name| match directory {
+        "shared" => format!("0123456789abcdef0123456789abcdef/shared/x{name}"),
+        _ => format!("{directory}/{name}"),
+    };
+    let check = document.check(&dropped(&document, |_| true, other));
+    assert_eq!(
+        objects(&check, Status::NotCovered),
+        all - own,
+        "{}",
+        check.sentence
+    );
+    // A renamed copy of the job's directory has both.
+    let renamed: Wrapping = |_, directory, name| format!("copy/{directory}/{name}");
+    let one = std::cell::Cell::new(true);
+    let check = document.check(&dropped(
+        &document,
+        |directory| !shared(directory) || !one.replace(false),
+        renamed,
+    ));
+    assert_eq!(
+        (
+            objects(&check, Status::Missing),
+            objects(&check, Status::NotCovered)
+        ),
+        (1, 0),
+        "{}",
+        check.sentence
+    );
+}
+
 /// The listing of a bucket that has all that a snapshot needs, in one of the forms.
 fn all_of(document: &Document, form: &str, without: Option<&str>) -> String {
     let mut rows: Vec<(String, String, u64)> = Vec::new();
