@@ -101,10 +101,14 @@ pub(crate) fn in_words(error: &(dyn std::error::Error + 'static)) -> String {
     let mut words: Vec<String> = Vec::new();
     let mut next = Some(error);
     while let Some(error) = next {
+        // Further lines list every place where credentials were looked for.
         let said = error.to_string();
-        // Many only repeat what the one below them says.
-        if !said.is_empty() && !words.iter().any(|before| before.contains(&said)) {
-            words.push(said);
+        let said = said.lines().next().unwrap_or_default();
+        let said = said.trim_end_matches(". Attempted:").trim_end_matches('.');
+        // Many name only a part of the SDK, or repeat what the one below them says.
+        let empty = matches!(said, "" | "dispatch failure" | "other" | "io error");
+        if !empty && !words.iter().any(|before| before.contains(said)) {
+            words.push(said.to_owned());
         }
         next = error.source();
     }

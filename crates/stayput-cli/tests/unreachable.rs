@@ -46,6 +46,9 @@ const TROUBLES: [Trouble; 3] = [
 fn what_keeps_a_request_from_being_sent_is_said_with_what_to_do() {
     let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("unreachable");
     std::fs::create_dir_all(&home).unwrap();
+    let settings =
+        "mode = \"observe\"\n[[roots]]\nuri = \"s3://flink-state/checkpoints/\"\nkind = \"checkpoints\"\n";
+    std::fs::write(home.join("stayput.toml"), settings).unwrap();
     for trouble in TROUBLES {
         let mut command = Command::new(env!("CARGO_BIN_EXE_stayput"));
         command
@@ -53,7 +56,6 @@ fn what_keeps_a_request_from_being_sent_is_said_with_what_to_do() {
             .env_clear()
             .env("HOME", &home)
             .env("AWS_EC2_METADATA_DISABLED", "true")
-            .env("STAYPUT_ROOTS", "s3://flink-state/checkpoints/")
             .current_dir(&home)
             .envs(trouble.environment.iter().copied());
         let output = command.output().unwrap();
