@@ -2,26 +2,25 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-use aws_sdk_s3::config::interceptors::AfterDeserializationInterceptorContextRef;
-use aws_sdk_s3::config::{ConfigBag, Intercept, RuntimeComponents};
-use aws_sdk_s3::error::{BoxError, ProvideErrorMetadata, SdkError};
+use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_s3::primitives::{ByteStream, DateTime};
 use aws_sdk_s3::types::{
-    BucketVersioningStatus, CompletedMultipartUpload, CompletedPart, Delete, GlacierJobParameters,
-    MetadataDirective, ObjectIdentifier, ObjectLockLegalHold, ObjectLockLegalHoldStatus, ObjectLockRetention,
-    ObjectLockRetentionMode, RestoreRequest, StorageClass, Tag, Tagging, TaggingDirective, Tier,
+    BucketVersioningStatus, Delete, GlacierJobParameters, MetadataDirective, ObjectIdentifier,
+    ObjectLockLegalHold, ObjectLockLegalHoldStatus, ObjectLockRetention, ObjectLockRetentionMode,
+    RestoreRequest, StorageClass, Tag, Tagging, TaggingDirective, Tier,
 };
-use aws_smithy_runtime_api::client::interceptors::dyn_dispatch_hint;
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use s3_documents::encoding::encode_percent;
 use stayput_conformance::{
-    self as conformance, Answer, BatchAnswer, Condition, Item, ItemKind, Pairs, Request, Setup, Which,
+    self as conformance, Answer, BatchAnswer, Condition, Pairs, Request, Setup, Which,
 };
 
 use crate::server::{Bucket, Server, on_servers};
+
+mod listings;
+mod uploads;
 
 on_servers! {
     [MiniStack, Ceph, SeaweedFs]
@@ -147,13 +146,13 @@ impl conformance::Server for Asked {
 
     async fn call(&self, bucket: &Bucket, request: Request) -> Answer {
         match request {
-            Request::List { .. } | Request::ListVersions { .. } => list(bucket, request).await,
+            Request::List { .. } | Request::ListVersions { .. } => listings::list(bucket, request).await,
             Request::BeginUpload { .. }
             | Request::UploadPart { .. }
             | Request::UploadPartCopy { .. }
             | Request::CompleteUpload { .. }
             | Request::AbortUpload { .. }
-            | Request::ListUploads => upload(bucket, request).await,
+            | Request::ListUploads => uploads::upload(bucket, request).await,
             Request::Put { .. }
             | Request::Get { .. }
             | Request::Head { .. }
@@ -332,250 +331,6 @@ async fn object(bucket: &Bucket, request: Request) -> Answer {
             })
         }
         other => panic!("{other:?} is about no object"),
-    }
-}
-
-/// The body of an answer: the SDK sorts versions and markers into two lists, and their order is in the body only.
-#[derive(Clone, Debug, Default)]
-struct Seen(Arc<Mutex<String>>);
-
-#[dyn_dispatch_hint]
-impl Intercept for Seen {
-    fn name(&self) -> &'static str {
-        "Seen"
-    }
-
-    fn read_after_deserialization(
-        &self,
-        context: &AfterDeserializationInterceptorContextRef<'_>,
-        _: &RuntimeComponents,
-        _: &mut ConfigBag,
-    ) -> Result<(), BoxError> {
-        let body = context.response().body().bytes().unwrap_or_default();
-        *self.0.lock().unwrap() = String::from_utf8_lossy(body).into_owned();
-        Ok(())
-    }
-}
-
-impl Seen {
-    fn in_order(
-        &self,
-        mut versions: impl Iterator<Item = Item>,
-        mut markers: impl Iterator<Item = Item>,
-    ) -> Vec<Item> {
-        let body = self.0.lock().unwrap();
-        let mut rows = Vec::new();
-        for element in body.split('<') {
-            if element.starts_with("Version>") {
-                rows.extend(versions.next());
-            } else if element.starts_with("DeleteMarker>") {
-                rows.extend(markers.next());
-            }
-        }
-        assert!(
-            versions.next().is_none() && markers.next().is_none(),
-            "rows that aren't in the answer: {body}"
-        );
-        rows
-    }
-}
-
-fn prefix_item(prefix: Option<&str>) -> Item {
-    Item {
-        kind: ItemKind::Prefix,
-        key: prefix.unwrap_or_default().to_owned(),
-        version: None,
-        is_latest: false,
-        size: 0,
-        class: None,
-    }
-}
-
-async fn list(bucket: &Bucket, request: Request) -> Answer {
-    let (client, name) = (&bucket.client, &bucket.name);
-    match request {
-        Request::List {
-            prefix,
-            by_directory,
-            after,
-            at_most,
-        } => {
-            let list = client
-                .list_objects_v2()
-                .bucket(name)
-                .prefix(prefix)
-                .max_keys(at_most.into());
-            let list = list
-                .set_delimiter(by_directory.then(|| "/".to_owned()))
-                .set_start_after(after);
-            answer(list.send().await, |output| {
-                let objects = output.contents().iter().map(|object| Item {
-                    kind: ItemKind::Data,
-                    key: object.key().unwrap_or_default().to_owned(),
-                    version: None,
-                    is_latest: true,
-                    size: size(object.size()),
-                    class: object.storage_class().map(|class| class.as_str().to_owned()),
-                });
-                let prefixes = output.common_prefixes().iter().map(|of| prefix_item(of.prefix()));
-                Answer {
-                    items: objects.chain(prefixes).collect(),
-                    next: output
-                        .next_continuation_token()
-                        .map(|token| (token.to_owned(), None)),
-                    ..Answer::default()
-                }
-            })
-        }
-        Request::ListVersions {
-            prefix,
-            by_directory,
-            after,
-            at_most,
-        } => {
-            let list = client
-                .list_object_versions()
-                .bucket(name)
-                .prefix(prefix)
-                .max_keys(at_most.into());
-            let (key, version) = after.map_or((None, None), |(key, version)| (Some(key), version));
-            let list = list
-                .set_delimiter(by_directory.then(|| "/".to_owned()))
-                .set_key_marker(key)
-                .set_version_id_marker(version);
-            let seen = Seen::default();
-            let sent = list.customize().interceptor(seen.clone()).send().await;
-            answer(sent, |output| {
-                let versions = output.versions().iter().map(|of| Item {
-                    kind: ItemKind::Data,
-                    key: of.key().unwrap_or_default().to_owned(),
-                    version: of.version_id().map(str::to_owned),
-                    is_latest: of.is_latest().unwrap_or(false),
-                    size: size(of.size()),
-                    class: of.storage_class().map(|class| class.as_str().to_owned()),
-                });
-                let markers = output.delete_markers().iter().map(|of| Item {
-                    kind: ItemKind::Marker,
-                    key: of.key().unwrap_or_default().to_owned(),
-                    version: of.version_id().map(str::to_owned),
-                    is_latest: of.is_latest().unwrap_or(false),
-                    size: 0,
-                    class: None,
-                });
-                let prefixes = output.common_prefixes().iter().map(|of| prefix_item(of.prefix()));
-                let items = seen.in_order(versions, markers);
-                Answer {
-                    items: items.into_iter().chain(prefixes).collect(),
-                    next: output
-                        .next_key_marker()
-                        .filter(|_| output.is_truncated() == Some(true))
-                        .map(|key| (key.to_owned(), output.next_version_id_marker().map(str::to_owned))),
-                    ..Answer::default()
-                }
-            })
-        }
-        other => panic!("{other:?} is no listing"),
-    }
-}
-
-async fn upload(bucket: &Bucket, request: Request) -> Answer {
-    let (client, name) = (&bucket.client, &bucket.name);
-    match request {
-        Request::BeginUpload { key, metadata, tags } => {
-            let begin = client.create_multipart_upload().bucket(name).key(key);
-            let begin = begin
-                .set_metadata(Some(map(metadata)))
-                .set_tagging(header_of(&tags));
-            answer(begin.send().await, |output| Answer {
-                upload: output.upload_id,
-                ..Answer::default()
-            })
-        }
-        Request::UploadPart {
-            key,
-            upload,
-            number,
-            body,
-        } => {
-            let part = client.upload_part().bucket(name).key(key).upload_id(upload);
-            let part = part.part_number(number.into()).body(ByteStream::from(body));
-            answer(part.send().await, |output| Answer {
-                etag: output.e_tag,
-                ..Answer::default()
-            })
-        }
-        Request::UploadPartCopy {
-            key,
-            upload,
-            number,
-            from,
-            range,
-        } => {
-            let part = client.upload_part_copy().bucket(name).key(key).upload_id(upload);
-            let part = part
-                .part_number(number.into())
-                .copy_source(source(bucket, &from))
-                .set_copy_source_range(range_of(range));
-            answer(part.send().await, |output| Answer {
-                etag: output
-                    .copy_part_result()
-                    .and_then(|r| r.e_tag())
-                    .map(str::to_owned),
-                ..Answer::default()
-            })
-        }
-        Request::CompleteUpload {
-            key,
-            upload,
-            parts,
-            condition,
-        } => {
-            let parts = parts.into_iter().map(|(number, etag)| {
-                CompletedPart::builder()
-                    .part_number(number.into())
-                    .e_tag(etag)
-                    .build()
-            });
-            let parts = CompletedMultipartUpload::builder()
-                .set_parts(Some(parts.collect()))
-                .build();
-            let complete = client
-                .complete_multipart_upload()
-                .bucket(name)
-                .key(key)
-                .upload_id(upload);
-            let complete = complete
-                .multipart_upload(parts)
-                .set_if_none_match(absent(&condition))
-                .set_if_match(matches(&condition));
-            answer(complete.send().await, |output| Answer {
-                version: output.version_id,
-                etag: output.e_tag,
-                ..Answer::default()
-            })
-        }
-        Request::AbortUpload { key, upload } => {
-            let abort = client
-                .abort_multipart_upload()
-                .bucket(name)
-                .key(key)
-                .upload_id(upload);
-            answer(abort.send().await, done)
-        }
-        Request::ListUploads => {
-            let list = client.list_multipart_uploads().bucket(name);
-            answer(list.send().await, |output| {
-                let uploads = output.uploads().iter().map(|upload| {
-                    let text = |part: Option<&str>| part.unwrap_or_default().to_owned();
-                    (text(upload.key()), text(upload.upload_id()))
-                });
-                Answer {
-                    uploads: uploads.collect(),
-                    ..Answer::default()
-                }
-            })
-        }
-        other => panic!("{other:?} is about no upload"),
     }
 }
 
