@@ -99,6 +99,11 @@ pub fn play_seed(seed: u64, length: Length) -> Tally {
 
 /// Plays so many histories on so many threads. The same seeds give the same tally, but for the time.
 pub fn play_many(from: u64, count: u64, length: Length, threads: usize) -> Tally {
+    play_for(from, count, length, threads, Duration::MAX)
+}
+
+/// The same, but no new history is begun once so much time has passed.
+pub fn play_for(from: u64, count: u64, length: Length, threads: usize, most: Duration) -> Tally {
     let began = Instant::now();
     let next = AtomicU64::new(0);
     let mut sum = std::thread::scope(|scope| {
@@ -106,7 +111,7 @@ pub fn play_many(from: u64, count: u64, length: Length, threads: usize) -> Tally
             let mut tally = Tally::default();
             loop {
                 let n = next.fetch_add(1, Ordering::Relaxed);
-                if n >= count {
+                if n >= count || began.elapsed() > most {
                     return tally;
                 }
                 tally.add(play_seed(from.wrapping_add(n), length));

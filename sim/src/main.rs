@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 use std::process::ExitCode;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use stayput_sim::clock::shown;
 use stayput_sim::crowd::{self, Tally};
@@ -15,8 +15,8 @@ use stayput_sim::scenario::Scenario;
 use stayput_sim::shrink::shrink;
 
 const USAGE: &str = "\
-stayput-sim [--seeds N] [--from S] [--long] [--threads T]
-    plays N histories (1000), whose seeds follow on S (a fresh number, which is printed); --long: over a year
+stayput-sim [--seeds N] [--from S] [--for SECONDS] [--long] [--threads T]
+    plays N histories (1000), whose seeds follow on S (a fresh number, which is printed); --for: no longer than that; --long: over a year
 stayput-sim --seed S [--long] [--trace] [--html FILE] [--shrink] [--keep NAME STORY]
     plays one; --trace: what happened; --html: as a picture; --shrink: the smallest history that violates the same; --keep: shrinks it and keeps it
 stayput-sim --plant FOLDER
@@ -94,7 +94,8 @@ fn run(words: &Words) -> Result<bool, String> {
         None => std::thread::available_parallelism().map_or(1, usize::from),
     };
     print(&format!("{count} histories from seed {from} on\n"))?;
-    let tally = crowd::play_many(from, count, length, threads);
+    let most = words.number("--for")?.map_or(Duration::MAX, Duration::from_secs);
+    let tally = crowd::play_for(from, count, length, threads, most);
     print(&said(&tally, length))?;
     Ok(tally.is_good())
 }

@@ -108,8 +108,20 @@ impl Oracle<'_> {
             self.ledger
                 .was_told_about("deleted_as_a_whole", &need.snapshot.metadata, hiding.at)
         };
+        let another_was_restored_today = || {
+            need.missing(scene.store).iter().any(|(k, h)| {
+                let before = self.ledger.restored_before(k, h.at);
+                before.is_some_and(|at| scene.store.now() - at < DAY + 2 * HOUR)
+            })
+        };
         match (told, said) {
             (ToldAs::Rule, _) if restored_today => None,
+            // A rule that takes the same file again within a day waits for the next, and `_metadata` with it.
+            (ToldAs::Rule, _)
+                if self.ledger.waits_for_files(key, hiding.at) && another_was_restored_today() =>
+            {
+                None
+            }
             (ToldAs::Rule, Some("dormant_expired" | "held")) if forgotten => None,
             (ToldAs::Rule, _) => Some(format!("a rule took it, and the answer was {said:?}")),
             (ToldAs::Foreign, _) if whole && told_whole() && !self.must_run(need, hiding) => None,
