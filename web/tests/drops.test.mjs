@@ -239,3 +239,13 @@ test('a cut archive says that it is cut, and what is whole in it is open', async
     assert.equal(await options(), opens ? 1 : 0, file);
   }
 });
+
+test('all files of a checkpoint’s directory, dropped by their names: it opens, and the others are counted', async () => {
+  const { page } = browser;
+  const files = Array.from({ length: 60 }, (_, i) => packed(`0000${i}.sst`, Buffer.alloc(2_000, i)));
+  await drop(browser, [...files, metadata(CASE)]);
+  await view(page, 'glance');
+  assert.equal(await options(), 1);
+  assert.equal(await notices().count(), 1);
+  assert.match(await said(), /60 other files.*weren’t opened/);
+});

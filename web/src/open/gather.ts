@@ -199,7 +199,7 @@ class Gathering {
         if (metadata) {
           seen.size = file.size;
           into.files.push({ path: one.path, file, within: true });
-        } else if ((await kindOf(file, one.path)) !== 'metadata') into.files.push({ path: one.path, file, within: true });
+        } else if (['listing', 'rules'].includes(await kindOf(file, one.path))) into.files.push({ path: one.path, file, within: true });
       } catch (error) {
         watch.signal.throwIfAborted();
         this.note(`${name}: ${one.path}`, `it can’t be opened: ${error instanceof Error ? error.message : String(error)}`);

@@ -1,6 +1,7 @@
 // What kind of document a file is, by its first bytes: a checkpoint, a listing of a bucket, or lifecycle rules.
 
-export type Kind = 'metadata' | 'listing' | 'rules';
+/** `unknown`: nothing is known of it; the core says what it looks like. */
+export type Kind = 'metadata' | 'listing' | 'rules' | 'unknown';
 
 const LISTING_LINE = /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d\s+\d+\s+\S/;
 
@@ -8,9 +9,10 @@ export async function kindOf(file: Blob, path: string): Promise<Kind> {
   const head = new Uint8Array(await file.slice(0, 64 * 1024).arrayBuffer());
   // The magic number of `_metadata`.
   if (head[0] === 0x49 && head[1] === 0x60 && head[2] === 0x67 && head[3] === 0x2d) return 'metadata';
-  if (/(^|\/)_metadata$/.test(path) || head.includes(0)) return 'metadata';
+  if (/(^|\/)_metadata$/.test(path)) return 'metadata';
+  if (head.includes(0)) return 'unknown';
   const text = new TextDecoder().decode(head).trimStart();
-  return kindOfText(text, path) ?? 'metadata';
+  return kindOfText(text, path) ?? 'unknown';
 }
 
 export function kindOfText(text: string, path = ''): Kind | null {

@@ -14,6 +14,9 @@ import { halfOf, kindOf, kindOfText } from './kind';
 /** So many checkpoints of a dropped directory are opened. */
 const MOST_DOCUMENTS = 40;
 
+/** So many files that are nothing known are spoken of one by one. */
+const MOST_UNKNOWN = 3;
+
 export interface Busy {
   show(text: string, fraction: number | null, cancel: (() => void) | null): void;
   hide(): void;
@@ -70,9 +73,11 @@ export class Opening {
     let other = false;
     let listed = false;
     const metadata: typeof found.files = [];
+    const unknown: typeof found.files = [];
     for (const one of found.files) {
       const kind = await kindOf(one.file, one.path);
       if (kind === 'metadata') metadata.push(one);
+      else if (kind === 'unknown') unknown.push(one);
       else {
         const bytes = new Uint8Array(await one.file.arrayBuffer());
         if (kind === 'rules') other = this.rules(new TextDecoder().decode(bytes), one.path) || other;
@@ -80,6 +85,11 @@ export class Opening {
       }
     }
     other ||= listed;
+    // Somebody dropped all files of a directory by their names: a sentence about each would hide what they wanted to see.
+    if (unknown.length > MOST_UNKNOWN && (metadata.length > 0 || other)) {
+      const examples = unknown.slice(0, 3).map(({ path }) => path).join(', ');
+      this.note(count(unknown.length, 'other file', 'other files'), `these are no _metadata, no listing and no rules, and weren’t opened: ${examples} and ${count(unknown.length - 3, 'more', 'more')}`);
+    } else metadata.push(...unknown.slice(0, MOST_DOCUMENTS));
     const again: Doc[] = [];
     for (const one of metadata.slice(0, MOST_DOCUMENTS)) {
       const open = await already(one.file, [...store.state.docs, ...opened]);
@@ -340,7 +350,7 @@ export class Opening {
         const path = decodeURIComponent(url.pathname).replace(/^\//, '');
         const file = new File([await answer.blob()], path.split('/').slice(-2).join('/'));
         const kind = await kindOf(file, path);
-        if (kind === 'metadata') {
+        if (kind === 'metadata' || kind === 'unknown') {
           const doc = await this.openOne(file, file.name, places[i] === '' ? undefined : places[i]);
           if (doc !== undefined && doc !== 'cancelled') opened.push(doc);
         } else {
