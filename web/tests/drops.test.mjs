@@ -71,7 +71,7 @@ test('archives of 60,000 files open in seconds, and all of them are the listing'
     await drop(browser, [packed(name, bytes)]);
     await view(browser.page, 'glance');
     const took = Date.now() - began;
-    assert.ok(took < 20_000, `${name} took ${took} ms`);
+    assert.ok(took < 30_000, `${name} took ${took} ms`);
     assert.equal(await options(), 1, name);
     assert.equal(await notices().count(), 0, name);
     await go(browser.page, 6, 'exists');
@@ -86,7 +86,7 @@ test('a directory of 5,000 files opens in seconds', async () => {
   const began = Date.now();
   await drop(browser, [job]);
   await view(browser.page, 'glance');
-  assert.ok(Date.now() - began < 15_000, `${Date.now() - began} ms`);
+  assert.ok(Date.now() - began < 25_000, `${Date.now() - began} ms`);
   await go(browser.page, 6, 'exists');
   await browser.page.locator('[data-verdict]').waitFor();
   assert.match(await browser.page.locator('[data-view="exists"]').textContent(), /5,?001/);
