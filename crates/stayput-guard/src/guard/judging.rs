@@ -297,7 +297,8 @@ where
                 referrals.clear();
             }
         }
-        if root.is_none() && referrals.is_empty() {
+        // A checkpoint may name what lies outside every root, so only a whole catalogue says that none does.
+        if root.is_none() && referrals.is_empty() && self.survey.failed.is_empty() {
             return Triage::Outside;
         }
         if self.released(location) {

@@ -1,8 +1,10 @@
 //! A newer checkpoint that can't be read, whether it stands or Flink hid it: what Flink or nobody known deletes beside it is told as what nobody
 //! can judge, and never put back; what a stranger deletes comes back.
 
+use s3_model::Fault;
 use stayput_core::report::finding::FindingCode;
 use stayput_core::verdict::{LeaveReason, Outcome};
+use stayput_guard::batch::Answer;
 use stayput_guard::port::PortErrorKind;
 
 use crate::lab::{HOUR, Lab, Who, metadata_key, outcome_on, real_metadata, with_id};
@@ -86,4 +88,32 @@ async fn beside_a_readable_newer_one_it_is_a_spare() {
         "{:?}",
         outcome_on(&report, &metadata_key(9))
     );
+}
+
+#[tokio::test]
+async fn what_lies_outside_the_roots_waits_too_while_nobody_knows_who_names_it() {
+    for kind in [
+        PortErrorKind::Throttled,
+        PortErrorKind::Transient,
+        PortErrorKind::Denied,
+    ] {
+        let lab = Lab::new();
+        let key = "elsewhere/of-an-older-job/shared/file";
+        lab.bucket.put(key, b"state".as_slice());
+        let message = lab.delete(Who::Alice, key);
+        lab.model.advance(HOUR);
+        lab.model.plan(Fault::answers(kind).on("ListObjectsV2").always());
+        let mut guard = lab.guard();
+        let report = guard.handle(std::slice::from_ref(&message)).await;
+        assert!(
+            matches!(report.answers[0].1, Answer::Again { .. }),
+            "{kind:?}: {:?}",
+            report.answers
+        );
+        assert_eq!(report.summary.outside, 0);
+        lab.model.forget_faults();
+        let report = guard.handle(&[message]).await;
+        assert_eq!(report.answers[0].1, Answer::Done);
+        assert_eq!(report.summary.outside, 1);
+    }
 }
