@@ -309,7 +309,7 @@ impl FindingCode {
                 "too_large_to_copy",
                 Urgent,
                 "The version that fits is longer than 5 GiB, which one copy request can't take.",
-                "Copy it by hand with `aws s3 cp`, which copies in parts.",
+                "Remove the marker with the undo command, which needs no copy; if a rule took the object, change the rule first.",
             ),
             Self::ReportOnly => (
                 "report_only",
