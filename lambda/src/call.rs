@@ -388,6 +388,8 @@ fn summarize(summary: &CallSummary, request: &str) {
 }
 
 #[cfg(test)]
+mod log_lines;
+#[cfg(test)]
 mod on_model;
 #[cfg(test)]
 mod tests;

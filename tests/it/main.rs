@@ -2,6 +2,9 @@
 
 mod architecture;
 mod deletions;
+mod docs;
 mod events;
 mod large;
+mod permissions;
+mod stack;
 mod sweep;

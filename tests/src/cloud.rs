@@ -144,11 +144,16 @@ impl Cloud {
     /// Tells a queue of every deletion in a bucket, by whomever.
     pub fn notify_of_deletions(&self, bucket: &str, queue: &Queue) {
         let arn = &queue.arn;
-        let configuration = format!(
-            "<NotificationConfiguration><QueueConfiguration><Id>deletions</Id><Queue>{arn}</Queue>\
-             <Event>s3:ObjectRemoved:*</Event><Event>s3:LifecycleExpiration:*</Event>\
-             </QueueConfiguration></NotificationConfiguration>"
+        let queues = format!(
+            "<QueueConfiguration><Id>deletions</Id><Queue>{arn}</Queue>\
+             <Event>s3:ObjectRemoved:*</Event><Event>s3:LifecycleExpiration:*</Event></QueueConfiguration>"
         );
+        self.put_notifications(bucket, &queues);
+    }
+
+    /// Replaces what a bucket sends; `targets` are elements as in the API.
+    pub fn put_notifications(&self, bucket: &str, targets: &str) {
+        let configuration = format!("<NotificationConfiguration>{targets}</NotificationConfiguration>");
         self.expect(
             "s3",
             "PUT",
@@ -357,7 +362,12 @@ impl Cloud {
 
     /// What a function has logged so far, a line each; nothing before its first call.
     pub fn log(&self, function: &str) -> Vec<String> {
-        let asked = json!({"logGroupName": format!("/aws/lambda/{function}"), "limit": 10000});
+        self.log_of(&format!("/aws/lambda/{function}"))
+    }
+
+    /// What lies in a group of logs so far, a line each.
+    pub fn log_of(&self, group: &str) -> Vec<String> {
+        let asked = json!({"logGroupName": group, "limit": 10000});
         let headers = [
             ("content-type", "application/x-amz-json-1.1"),
             ("x-amz-target", "Logs_20140328.FilterLogEvents"),
@@ -369,5 +379,52 @@ impl Cloud {
         let events = answer["events"].as_array().cloned().unwrap_or_default();
         let lines = events.iter().filter_map(|event| event["message"].as_str());
         lines.flat_map(|text| text.lines().map(str::to_owned)).collect()
+    }
+
+    /// Calls a function and waits for its answer.
+    pub fn invoke(&self, function: &str, payload: &[u8]) -> Vec<u8> {
+        let path = format!("/2015-03-31/functions/{function}/invocations");
+        let headers = [("content-type", "application/json")];
+        self.expect("lambda", "POST", &path, &headers, payload)
+    }
+
+    /// A call of the older services, which take forms and answer in XML.
+    fn form(&self, service: &str, fields: &[(&str, &str)]) -> String {
+        let body: Vec<String> = fields
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        let headers = [("content-type", "application/x-www-form-urlencoded")];
+        let answer = self.expect(service, "POST", "/", &headers, body.join("&").as_bytes());
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    /// The outputs of a stack, by their keys.
+    pub fn stack_outputs(&self, stack: &str) -> BTreeMap<String, String> {
+        let fields = [("Action", "DescribeStacks"), ("StackName", stack)];
+        let answer = self.form("cloudformation", &fields);
+        let within = |text: &str, name: &str| {
+            let (_, rest) = text.split_once(&format!("<{name}>"))?;
+            let value = rest.split_once("</")?.0;
+            Some(value.replace("&quot;", "\"").replace("&amp;", "&"))
+        };
+        answer
+            .split("<OutputKey>")
+            .skip(1)
+            .filter_map(|part| {
+                let key = part.split_once("</")?.0.to_owned();
+                Some((key, within(part, "OutputValue")?))
+            })
+            .collect()
+    }
+
+    /// Takes an inline policy away from a role.
+    pub fn delete_role_policy(&self, role: &str, policy: &str) {
+        let fields = [
+            ("Action", "DeleteRolePolicy"),
+            ("RoleName", role),
+            ("PolicyName", policy),
+        ];
+        self.form("iam", &fields);
     }
 }

@@ -10,5 +10,6 @@ pub mod emulator;
 pub mod rebase;
 pub mod recorder;
 pub mod relay;
+pub mod stack;
 pub mod system;
 pub mod tree;

@@ -11,14 +11,16 @@ pub struct Request {
     pub method: String,
     /// Path and query, as sent.
     pub target: String,
-    /// Whether a header names an object to copy from.
-    pub copies: bool,
+    /// What is to be copied: `x-amz-copy-source`, as sent.
+    pub copies: Option<String>,
+    /// Whether tags are sent along, or asked to be copied.
+    pub tags: bool,
 }
 
 impl Request {
     /// Whether it is a copy onto a key, whole or a part.
     pub fn is_copy(&self) -> bool {
-        self.method == "PUT" && self.copies
+        self.method == "PUT" && self.copies.is_some()
     }
 
     /// What is asked for, in a word or two: S3's own name of the operation where the tests need it.
@@ -30,7 +32,7 @@ impl Request {
             .split_once('/')
             .is_some_and(|(_, key)| !key.is_empty());
         match (self.method.as_str(), of_an_object) {
-            ("PUT", true) if self.copies => "CopyObject".to_owned(),
+            ("PUT", true) if self.copies.is_some() => "CopyObject".to_owned(),
             ("PUT", true) => "PutObject".to_owned(),
             ("GET", true) => "GetObject".to_owned(),
             ("HEAD", true) => "HeadObject".to_owned(),
@@ -107,12 +109,19 @@ fn pass_on(mut client: TcpStream, server: &str, seen: &Mutex<Vec<Request>>) -> i
     let mut request = Request {
         method: words.next().unwrap_or_default().to_owned(),
         target: words.next().unwrap_or_default().to_owned(),
-        copies: false,
+        copies: None,
+        tags: false,
     };
     let mut asked = format!("{first}\r\n");
     for line in lines.filter(|line| !line.is_empty()) {
-        let name = line.split(':').next().unwrap_or_default().to_ascii_lowercase();
-        request.copies |= name == "x-amz-copy-source";
+        let (name, value) = line.split_once(':').unwrap_or((line, ""));
+        let name = name.to_ascii_lowercase();
+        match name.as_str() {
+            "x-amz-copy-source" => request.copies = Some(value.trim().to_owned()),
+            "x-amz-tagging" => request.tags = true,
+            "x-amz-tagging-directive" => request.tags |= value.trim() == "COPY",
+            _ => {}
+        }
         if name != "connection" {
             asked.push_str(&format!("{line}\r\n"));
         }

@@ -30,6 +30,16 @@ pub fn emulator() -> Option<PathBuf> {
     given("STAYPUT_RIE", "rie").map(PathBuf::from)
 }
 
+/// URL of a MiniStack that checks what a role may do, and makes stacks of templates.
+pub fn guarded_ministack() -> Option<String> {
+    given("STAYPUT_MINISTACK_GUARDED", "stack")
+}
+
+/// The SAM command.
+pub fn sam() -> Option<PathBuf> {
+    given("STAYPUT_SAM", "stack").map(PathBuf::from)
+}
+
 /// The folder with one folder for each release of Flink.
 pub fn flink() -> Option<PathBuf> {
     given("STAYPUT_FLINK", "flink").map(PathBuf::from)

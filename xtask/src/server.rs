@@ -110,3 +110,29 @@ pub(crate) fn answers(port: u16, path: &str, statuses: &[&str]) -> bool {
             .iter()
             .any(|status| answer.ends_with(format!(" {status}").as_bytes()))
 }
+
+/// What the server behind a port answers to a POST. Any status but 200 is an error.
+pub(crate) fn post(port: u16, path: &str, body: &[u8]) -> Result<String, String> {
+    use std::io::{Read, Write};
+    let mut stream = connect(port).ok_or_else(|| format!("nobody listens on port {port}"))?;
+    let mut send = || -> std::io::Result<Vec<u8>> {
+        stream.set_read_timeout(Some(Duration::from_secs(120)))?;
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        stream.write_all(head.as_bytes())?;
+        stream.write_all(body)?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer)?;
+        Ok(answer)
+    };
+    let answer = send().map_err(|e| format!("POST {path}: {e}"))?;
+    let answer = String::from_utf8_lossy(&answer).into_owned();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+    if head.split(' ').nth(1) == Some("200") {
+        Ok(body.to_owned())
+    } else {
+        Err(format!("POST {path}: {answer}"))
+    }
+}

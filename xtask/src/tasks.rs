@@ -5,10 +5,12 @@ use std::process::Command;
 
 use crate::ceph::Ceph;
 use crate::fuzz;
+use crate::infra;
 use crate::ministack::MiniStack;
 use crate::print;
 use crate::process::{Variable, cargo, count_tests, quietly, run as run_command, target_directory};
 use crate::provide;
+use crate::sam_local;
 use crate::seaweedfs::SeaweedFs;
 use crate::sim;
 use crate::steps::Steps;
@@ -69,6 +71,30 @@ pub(crate) fn lint(root: &Path) -> Result<bool, String> {
     print::line("checking formatting, clippy and documentation");
     let mut steps = Steps::default();
     lint_steps(root, &mut steps);
+    Ok(end(&steps))
+}
+
+/// The linters of the infrastructure.
+pub(crate) fn infra_lint(root: &Path) -> Result<bool, String> {
+    print::line("checking infra/: cfn-lint, sam validate, checkov, and its own checks");
+    let mut steps = Steps::default();
+    infra::lint(root, &mut steps, true);
+    Ok(end(&steps))
+}
+
+fn check_sam_local(root: &Path, steps: &mut Steps, required: bool) {
+    if let Some(docker) = steps.part("Docker", required, || sam_local::Docker::start(root)) {
+        steps.check("SAM local", || {
+            sam_local::run(root, &docker, &build_lambda(root)?)
+        });
+    }
+}
+
+/// The function in containers.
+pub(crate) fn infra_local(root: &Path) -> Result<bool, String> {
+    print::line("calling the function in containers, as SAM runs it");
+    let mut steps = Steps::default();
+    check_sam_local(root, &mut steps, true);
     Ok(end(&steps))
 }
 
@@ -204,6 +230,7 @@ struct System {
     variables: Vec<Variable>,
     // Held so that it lives as long as the tests.
     _ministack: Option<MiniStack>,
+    _guarded: Option<MiniStack>,
     _ceph: Option<Ceph>,
     _seaweedfs: Option<SeaweedFs>,
 }
@@ -211,7 +238,7 @@ struct System {
 impl System {
     fn start(root: &Path, steps: &mut Steps, all: bool) -> Self {
         let mut system = Self::default();
-        let lambda = ["rie", "ministack", "flink"].into_iter().any(required);
+        let lambda = ["rie", "ministack", "stack", "flink"].into_iter().any(required);
         if let Some(bootstrap) = steps.part("lambda", lambda, || build_lambda(root)) {
             system.tell("STAYPUT_BOOTSTRAP", &bootstrap);
         }
@@ -222,6 +249,19 @@ impl System {
         ) {
             system.variables.push(("STAYPUT_MINISTACK", server.url()));
             system._ministack = Some(server);
+        }
+        if let Some(sam) = steps.part("SAM", required("stack"), || provide::sam(root)) {
+            system.tell("STAYPUT_SAM", &sam);
+        }
+        if let Some(server) = steps.part("start MiniStack that checks roles", required("stack"), || {
+            let program = provide::ministack(root)?;
+            MiniStack::start_guarded(
+                &program,
+                &provide::local(root)?.join("logs/ministack-guarded.log"),
+            )
+        }) {
+            system.variables.push(("STAYPUT_MINISTACK_GUARDED", server.url()));
+            system._guarded = Some(server);
         }
         if let Some(program) = steps.part("Lambda emulator", required("rie"), || provide::rie(root)) {
             system.tell("STAYPUT_RIE", &program);
@@ -268,6 +308,7 @@ pub(crate) fn test(root: &Path, all: bool) -> Result<bool, String> {
     let logs = provide::local(root)?.join("logs");
     let mut steps = Steps::default();
     lint_steps(root, &mut steps);
+    infra::lint(root, &mut steps, required("infra"));
     steps.tests("wasm", || check_wasm(root));
     let system = System::start(root, &mut steps, all);
     steps.tests("tests", || {
@@ -282,6 +323,9 @@ pub(crate) fn test(root: &Path, all: bool) -> Result<bool, String> {
     test_page(root, &mut steps, all);
     steps.check("mutants", || fuzz::mutate(root));
     steps.check("simulation", || sim::test(root, all));
+    if all || required("docker") {
+        check_sam_local(root, &mut steps, required("docker"));
+    }
     if all {
         steps.check("planted faults", || sim::mutants(root, &[]));
         steps.check("instructions", || count_instructions(root, false));

@@ -20,4 +20,5 @@ mod sources;
 mod streams;
 mod sweep;
 mod tails;
+mod template_settings;
 mod unread;

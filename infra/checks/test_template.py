@@ -1,0 +1,364 @@
+"""What the template promises, checked without an account.
+
+Run by `cargo xtask infra lint`, or: python -m unittest discover -s infra/checks
+"""
+
+import itertools
+import json
+import pathlib
+import re
+import unittest
+
+from log_filter import Filter
+from template import INFRA, Resolved, load
+
+TEMPLATE = load()
+
+LEAST = {"StateBucket": "flink-state"}
+EVERYTHING = {
+    "StateBucket": "flink-state",
+    "CheckpointPrefix": "_entropy_/checkpoints/",
+    "CheckpointKeys": "*checkpoints/*",
+    "CheckpointEntropy": "_entropy_",
+    "SavepointPrefix": "savepoints/",
+    "HaPrefix": "ha/",
+    "MoreRoots": ',{"uri":"s3://other/cp/","kind":"checkpoints"},{"uri":"s3://other/out/","kind":"sink"}',
+    "MoreBucketArns": "arn:aws:s3:::other",
+    "MoreObjectArns": "arn:aws:s3:::other/cp/*,arn:aws:s3:::other/out/*",
+    "Mode": "restore",
+    "ProtectSince": "2026-11-29T00:00:00Z",
+    "ControlBucket": "ops",
+    "ControlPrefix": "watch/",
+    "Protect": "all",
+    "CopyStorageClass": "STANDARD_IA",
+    "DormantAfter": "30d",
+    "SettleSeconds": 120,
+    "CatalogueMaxAge": "10m",
+    "MaxMetadataBytes": "64MiB",
+    "FlinkRoleIds": "AROAFLINKONE,AROAFLINKTWO",
+    "OtherStayputRoleIds": "AROAOTHER",
+    "ObjectsPerDay": 7,
+    "BytesPerDay": "5GB",
+    "CopiesPerSecond": 9,
+    "AlarmEmail": "on-call@example.org",
+    "KmsKeyArns": "arn:aws:kms:eu-west-1:111122223333:key/one,arn:aws:kms:eu-west-1:111122223333:key/two",
+}
+
+# Sets of parameters that switch every condition both ways.
+SWITCHES = {
+    "Mode": ["observe", "restore"],
+    "ControlBucket": ["", "ops"],
+    "SavepointPrefix": ["", "savepoints/"],
+    "HaPrefix": ["", "ha/"],
+    "CheckpointKeys": ["", "*checkpoints/*"],
+    "KmsKeyArns": ["", EVERYTHING["KmsKeyArns"]],
+    "MoreBucketArns": ["", EVERYTHING["MoreBucketArns"]],
+    "MoreObjectArns": ["", EVERYTHING["MoreObjectArns"]],
+    "EventPath": ["s3", "eventbridge"],
+}
+
+
+def switched():
+    for values in itertools.product(*SWITCHES.values()):
+        yield Resolved(TEMPLATE, StateBucket="flink-state", **dict(zip(SWITCHES, values)))
+
+
+def document(name, resolved):
+    """A document of infra/policies with these parameters. What names a root that there isn't falls away."""
+    unused = [name for name in ("SavepointPrefix", "HaPrefix") if not resolved.parameters[name]]
+    lists = ("MoreBucketArns", "MoreObjectArns", "KmsKeyArns")
+    keys = resolved.parameters["CheckpointKeys"] or resolved.parameters["CheckpointPrefix"] + "*"
+
+    def put_in(value):
+        if isinstance(value, dict):
+            return {name: put_in(inner) for name, inner in value.items()}
+        if isinstance(value, list):
+            found = []
+            for item in value:
+                if isinstance(item, str) and any("${" + name + "}" in item for name in unused):
+                    continue
+                whole = re.fullmatch(r"\$\{(\w+)\}", item) if isinstance(item, str) else None
+                if whole and whole[1] in lists:
+                    found.extend(resolved.parameters[whole[1]].split(","))
+                else:
+                    found.append(put_in(item))
+            return found
+        if isinstance(value, str):
+            return resolved.value({"Fn::Sub": [value, {"CheckpointKeys": keys}]})
+        return value
+
+    return put_in(json.loads((INFRA / "policies" / f"{name}.json").read_text(encoding="utf-8")))
+
+
+def documents_of(resolved):
+    """Which documents these parameters ask for."""
+    p = resolved.parameters
+    yield "run"
+    yield "read"
+    if p["MoreBucketArns"]:
+        yield "more-buckets"
+    if p["MoreObjectArns"]:
+        yield "more-objects"
+    if p["ControlBucket"]:
+        yield "control"
+    if p["Mode"] == "restore":
+        yield "copy"
+        if p["MoreObjectArns"]:
+            yield "copy-more"
+    if p["KmsKeyArns"]:
+        yield "kms-read"
+        if p["Mode"] == "restore" or p["ControlBucket"]:
+            yield "kms-write"
+
+
+def policies_of(resolved):
+    """Every policy of the function's role, by its name."""
+    found = {}
+    (role,) = resolved.resources("AWS::IAM::Role").values()
+    for policy in role["Policies"]:
+        found[policy["PolicyName"]] = policy["PolicyDocument"]
+    for policy in resolved.resources("AWS::IAM::Policy").values():
+        assert policy["Roles"] == ["<Role>"], policy
+        found[policy["PolicyName"]] = policy["PolicyDocument"]
+    return found
+
+
+class Permissions(unittest.TestCase):
+    def test_the_role_has_the_documents_of_its_mode_and_nothing_else(self):
+        seen = 0
+        for resolved in switched():
+            policies = policies_of(resolved)
+            self.assertEqual(sorted(policies), sorted(documents_of(resolved)), resolved.parameters)
+            for name, policy in policies.items():
+                self.assertEqual(policy, document(name, resolved), (name, resolved.parameters))
+            seen += 1
+        self.assertEqual(seen, 2 ** len(SWITCHES))
+
+    def test_no_role_may_delete_or_do_anything_with_everything(self):
+        statements = 0
+        for resolved in switched():
+            for policy in policies_of(resolved).values():
+                for statement in policy["Statement"]:
+                    statements += 1
+                    self.assertEqual(statement["Effect"], "Allow")
+                    for action in statement["Action"]:
+                        self.assertNotIn("*", action)
+                        self.assertNotIn("Delete", action.replace("sqs:DeleteMessage", ""))
+                        self.assertNotIn("Put", action.replace("logs:Put", "").replace("s3:PutObject", ""))
+                    for resource in statement["Resource"]:
+                        self.assertNotEqual(resource, "*")
+        self.assertGreater(statements, 1000)
+
+    def test_who_undoes_by_hand_may_remove_versions_below_the_roots_and_hide_nothing(self):
+        resolved = Resolved(TEMPLATE, **EVERYTHING)
+        allow, elsewhere, hide = document("unhide", resolved)["Statement"]
+        self.assertEqual((allow["Effect"], allow["Action"]), ("Allow", ["s3:DeleteObjectVersion"]))
+        self.assertEqual((elsewhere["Effect"], elsewhere["Action"]), ("Deny", ["s3:DeleteObjectVersion"]))
+        self.assertEqual(allow["Resource"], elsewhere["NotResource"])
+        self.assertEqual(allow["Resource"], document("copy", resolved)["Statement"][0]["Resource"])
+        self.assertEqual((hide["Effect"], hide["Action"], hide["Resource"]), ("Deny", ["s3:DeleteObject"], ["*"]))
+
+    def test_observing_may_write_only_where_it_remembers(self):
+        for resolved in switched():
+            if resolved.parameters["Mode"] != "observe":
+                continue
+            for policy in policies_of(resolved).values():
+                for statement in policy["Statement"]:
+                    if "s3:PutObject" in statement["Action"]:
+                        self.assertEqual(statement["Resource"], ["arn:aws:s3:::ops/stayput/*"])
+
+    def test_restoring_may_write_only_below_the_roots(self):
+        resolved = Resolved(TEMPLATE, **{**LEAST, "Mode": "restore"})
+        self.assertEqual(
+            document("copy", resolved)["Statement"][0]["Resource"], ["arn:aws:s3:::flink-state/checkpoints/*"]
+        )
+        resolved = Resolved(TEMPLATE, **EVERYTHING)
+        self.assertEqual(
+            document("copy", resolved)["Statement"][0]["Resource"],
+            [f"arn:aws:s3:::flink-state/{keys}" for keys in ("*checkpoints/*", "savepoints/*", "ha/*")],
+        )
+
+    def test_only_this_bucket_or_these_rules_may_send(self):
+        for resolved in switched():
+            policies = resolved.resources("AWS::SQS::QueuePolicy")
+            allowed = [
+                statement
+                for policy in policies.values()
+                for statement in policy["PolicyDocument"]["Statement"]
+                if statement["Effect"] == "Allow"
+            ]
+            self.assertGreaterEqual(len(allowed), 1)
+            for statement in allowed:
+                self.assertEqual(statement["Action"], "sqs:SendMessage")
+                sources = statement["Condition"]["ArnEquals"]["aws:SourceArn"]
+                if resolved.parameters["EventPath"] == "s3":
+                    self.assertEqual(statement["Principal"], {"Service": "s3.amazonaws.com"})
+                    self.assertEqual(statement["Condition"]["StringEquals"], {"aws:SourceAccount": "111122223333"})
+                    self.assertIn(sources, ("arn:aws:s3:::flink-state", ["arn:aws:s3:::other"]))
+                else:
+                    self.assertEqual(sources, ["<LifecycleRule.Arn>", "<RemovalsRule.Arn>"])
+
+
+class Settings(unittest.TestCase):
+    """crates/stayput-guard/tests/template_settings.rs reads the same file with the code that the function starts with."""
+
+    KEPT = INFRA / "checks" / "settings.json"
+
+    def settings(self, parameters):
+        text = Resolved(TEMPLATE, **parameters).value(
+            TEMPLATE["Globals"]["Function"]["Environment"]["Variables"]["STAYPUT_CONFIG"]
+        )
+        return json.loads(text.replace("<Role.RoleId>", "AROAOURS"))
+
+    def test_the_settings_that_the_function_is_given_are_those_that_it_was_tested_with(self):
+        made = {"least": self.settings(LEAST), "everything": self.settings(EVERYTHING)}
+        kept = json.loads(self.KEPT.read_text(encoding="utf-8"))
+        self.assertEqual(made, kept, "if the template is right, put into infra/checks/settings.json: " + json.dumps(made, indent=2))
+
+    def test_every_parameter_is_used(self):
+        text = (INFRA / "template.yaml").read_text(encoding="utf-8")
+        body = text.split("\nConditions:", 1)[1]
+        for name in TEMPLATE["Parameters"]:
+            self.assertRegex(body, rf"!Ref {name}\b|\$\{{{name}\}}")
+
+
+class Documented(unittest.TestCase):
+    def test_every_parameter_is_in_the_readme_with_its_default(self):
+        text = (INFRA / "README.md").read_text(encoding="utf-8").split("## Parameters")[1].split("\n## ")[0]
+        rows = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", text, re.M))
+        self.assertEqual(sorted(rows), sorted(TEMPLATE["Parameters"]))
+        for name, about in TEMPLATE["Parameters"].items():
+            if "Default" not in about:
+                wanted = "required"
+            elif about["Default"] == "":
+                wanted = "none"
+            else:
+                wanted = f"`{about['Default']}`"
+            self.assertEqual(rows[name], wanted, name)
+
+    def test_every_alarm_is_in_the_readme(self):
+        text = (INFRA / "README.md").read_text(encoding="utf-8").split("## Alarms")[1].split("\n## ")[0]
+        alarms = [name for name, r in TEMPLATE["Resources"].items() if r["Type"] == "AWS::CloudWatch::Alarm"]
+        self.assertEqual(sorted(re.findall(r"`(\w+Alarm)`", text)), sorted(alarms))
+
+    def test_every_suppressed_rule_has_its_reason(self):
+        reasons = 0
+        for resource in TEMPLATE["Resources"].values():
+            for skipped in resource.get("Metadata", {}).get("checkov", {}).get("skip", []):
+                self.assertGreater(len(skipped["comment"].split()), 6, skipped)
+                reasons += 1
+        self.assertGreaterEqual(reasons, 10)
+
+    def test_every_parameter_is_in_a_group(self):
+        groups = TEMPLATE["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
+        self.assertEqual(sorted(n for g in groups for n in g["Parameters"]), sorted(TEMPLATE["Parameters"]))
+
+
+# Metrics that AWS makes by itself: the developer guides of SQS and Lambda.
+METRICS_OF_AWS = {
+    ("AWS/SQS", "ApproximateNumberOfMessagesVisible"),
+    ("AWS/SQS", "ApproximateAgeOfOldestMessage"),
+    ("AWS/SQS", "NumberOfMessagesSent"),
+    ("AWS/Lambda", "Errors"),
+    ("AWS/Lambda", "Duration"),
+    ("AWS/Lambda", "RecursiveInvocationsDropped"),
+}
+OWN = "Stayput/stayput"
+
+
+class Telling(unittest.TestCase):
+    def setUp(self):
+        self.resolved = Resolved(TEMPLATE, **EVERYTHING)
+        self.filters = {}
+        for properties in self.resolved.resources("AWS::Logs::MetricFilter").values():
+            (into,) = properties["MetricTransformations"]
+            self.assertEqual(into["MetricNamespace"], OWN)
+            self.filters[into["MetricName"]] = (Filter(properties["FilterPattern"]), into["MetricValue"])
+        # Lines that the function's own code wrote: lambda/src/call/log_lines.rs holds it to them.
+        lines = (INFRA / "checks" / "log.jsonl").read_text(encoding="utf-8").splitlines()
+        self.lines = [json.loads(line) for line in lines]
+
+    def test_every_filter_finds_its_lines_and_no_others(self):
+        self.assertGreaterEqual(len(self.filters), 12)
+        self.assertGreaterEqual(len(self.lines), 37)
+        codes = lambda *names: {("finding", name) for name in names}
+        severity = {
+            (line["finding"]["code"]): line["finding"]["severity"] for line in self.lines if "finding" in line
+        }
+        wanted = {
+            "Lost": codes(*(c for c, s in severity.items() if s == "lost")),
+            "Urgent": codes(*(c for c, s in severity.items() if s == "urgent" and not c.startswith("rule_"))),
+            "CannotJudge": codes("cannot_judge"),
+            "RepeatOffence": codes("repeat_offence", "held", "rule_takes_copies"),
+            "BudgetSpent": codes("budget_spent"),
+            # A forecast is urgent in the last seven days only; of one the lines say that it is due in thirty.
+            "RuleWillHurt": codes("rule_will_delete_needed", "rule_will_archive_needed", "rule_will_abort_uploads"),
+            "Sweeps": {("summary", "scheduled")},
+        }
+        for name, (pattern, value) in self.filters.items():
+            found = {
+                ("finding", line["finding"]["code"]) if "finding" in line else ("summary", line["summary"]["way"])
+                for line in self.lines
+                if pattern.matches(line)
+            }
+            if value == "1":
+                self.assertEqual(found, wanted.pop(name), name)
+            else:
+                # A number out of every summary.
+                self.assertEqual(found, {("summary", "queue"), ("summary", "scheduled")}, name)
+                self.assertEqual(pattern.selectors(), [value])
+        self.assertEqual(wanted, {})
+
+    def test_alarms_rest_on_metrics_that_exist(self):
+        alarms = self.resolved.resources("AWS::CloudWatch::Alarm")
+        self.assertGreaterEqual(len(alarms), 15)
+        for name, alarm in alarms.items():
+            metric = (alarm["Namespace"], alarm["MetricName"])
+            if metric[0] == OWN:
+                self.assertIn(metric[1], self.filters, name)
+            else:
+                self.assertIn(metric, METRICS_OF_AWS, name)
+                self.assertIn(alarm["Dimensions"][0]["Value"].strip("<>").split(".")[0], TEMPLATE["Resources"], name)
+            self.assertEqual(alarm["AlarmActions"], ["<Alarms>"])
+            # A week is CloudWatch's bound.
+            self.assertLessEqual(alarm["Period"] * alarm["EvaluationPeriods"], 7 * 86400)
+            self.assertTrue(alarm["AlarmDescription"].endswith((".", ")")), name)
+
+    def test_the_dashboard_shows_metrics_that_exist(self):
+        (dashboard,) = self.resolved.resources("AWS::CloudWatch::Dashboard").values()
+        widgets = json.loads(dashboard["DashboardBody"])["widgets"]
+        shown = [row for w in widgets if w["type"] == "metric" for row in w["properties"]["metrics"]]
+        self.assertGreaterEqual(len(shown), 15)
+        for row in shown:
+            if row[0] == OWN:
+                self.assertIn(row[1], self.filters)
+            else:
+                self.assertIn((row[0], row[1]), METRICS_OF_AWS)
+
+    def test_a_message_that_waits_outlasts_the_last_look(self):
+        judge = TEMPLATE["Resources"]["Judge"]["Properties"]
+        queues = self.resolved.resources("AWS::SQS::Queue")
+        fed = [q for q in queues.values() if "RedrivePolicy" in q]
+        self.assertEqual(len(fed), 2)
+        for queue in fed:
+            # AWS's advice for queues that feed functions.
+            self.assertGreaterEqual(queue["VisibilityTimeout"], 6 * judge["Timeout"])
+            # The last look at a checkpoint that Flink may be discarding comes an hour after the deletion.
+            self.assertGreaterEqual(queue["VisibilityTimeout"] * queue["RedrivePolicy"]["maxReceiveCount"], 70 * 60)
+            self.assertLess(queue["MessageRetentionPeriod"], queues["DeadLetters"]["MessageRetentionPeriod"])
+
+    def test_what_the_bucket_is_to_send_is_in_the_outputs(self):
+        text = self.resolved.value(TEMPLATE["Outputs"]["Notifications"]["Value"])
+        configurations = json.loads(text)["QueueConfigurations"]
+        events = {c["QueueArn"]: c["Events"] for c in configurations}
+        self.assertEqual(
+            events,
+            {
+                "<LifecycleQueue.Arn>": ["s3:LifecycleExpiration:*"],
+                "<RemovalsQueue.Arn>": ["s3:ObjectRemoved:*"],
+            },
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()

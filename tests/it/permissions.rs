@@ -1,0 +1,252 @@
+//! The policies of infra/ are what the function asks for, in each mode: nothing is missing, and nothing is spare.
+//!
+//! The function's requests are recorded on the wire and named by the permissions that they need, as the table “Actions, resources and condition
+//! keys for Amazon S3” of the service authorization reference and the pages of CopyObject and of object tagging have them.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use stayput_tests::cloud::{Cloud, REGION};
+use stayput_tests::emulator::Emulator;
+use stayput_tests::recorder::{Recorder, Request};
+use stayput_tests::system::{bootstrap, emulator, ministack};
+use stayput_tests::tree::Tree;
+
+const JOB: &str = "dcece6f052f11be38b0597169690f7b8/";
+const SCHEDULE: &[u8] = br#"{"source": "aws.scheduler", "detail-type": "Scheduled Event"}"#;
+
+/// An action on a resource, as policies name them: `s3:GetObject`, `arn:aws:s3:::bucket/key`.
+type Need = (String, String);
+
+/// What a request needs.
+fn needs(request: &Request) -> Vec<Need> {
+    let (path, query) = request.target.split_once('?').unwrap_or((&request.target, ""));
+    let (bucket, key) = path
+        .trim_start_matches('/')
+        .split_once('/')
+        .unwrap_or((path.trim_start_matches('/'), ""));
+    let asks = |name: &str| query.split('&').any(|part| part.split('=').next() == Some(name));
+    let arn = |bucket: &str, key: &str| match key {
+        "" => format!("arn:aws:s3:::{bucket}"),
+        key => format!("arn:aws:s3:::{bucket}/{key}"),
+    };
+    let need = |action: &str| (format!("s3:{action}"), arn(bucket, key));
+    let of_version = asks("versionId");
+    match (request.method.as_str(), key.is_empty()) {
+        // GetCallerIdentity, which nobody can forbid.
+        ("POST", true) if bucket.is_empty() => Vec::new(),
+        ("GET", true) if asks("list-type") => vec![need("ListBucket")],
+        ("GET", true) if asks("versions") => vec![need("ListBucketVersions")],
+        ("GET", true) if asks("versioning") => vec![need("GetBucketVersioning")],
+        ("GET", true) if asks("lifecycle") => vec![need("GetLifecycleConfiguration")],
+        ("GET" | "HEAD", false) if of_version => vec![need("GetObjectVersion")],
+        ("GET" | "HEAD", false) => vec![need("GetObject")],
+        ("PUT", false) => {
+            let mut all = vec![need("PutObject")];
+            if let Some(source) = &request.copies {
+                let (from, version) = source
+                    .split_once("?versionId=")
+                    .map_or((source.as_str(), ""), |parts| parts);
+                let (bucket, key) = from
+                    .trim_start_matches('/')
+                    .split_once('/')
+                    .expect("a key to copy from");
+                let read = if version.is_empty() {
+                    "GetObject"
+                } else {
+                    "GetObjectVersion"
+                };
+                all.push((format!("s3:{read}"), arn(bucket, key)));
+                // The object that the copies of the probe are made of has no tags on AWS, and then nothing is asked about them.
+                if request.tags && !key.ends_with("/probe") {
+                    all.push((format!("s3:{read}Tagging"), arn(bucket, key)));
+                    all.push(need("PutObjectTagging"));
+                }
+            }
+            all
+        }
+        _ => panic!("a request that no policy was written for: {request:?}"),
+    }
+}
+
+/// A statement of a policy: what it allows, where.
+struct Statement {
+    name: String,
+    actions: Vec<String>,
+    resources: Vec<String>,
+}
+
+fn texts(value: &Value) -> Vec<String> {
+    let all = value.as_array().expect("a list in a policy");
+    all.iter().filter_map(|v| v.as_str().map(str::to_owned)).collect()
+}
+
+/// The statements about S3 of these documents, for a bucket with state and one with the memory.
+fn statements(documents: &[&str], bucket: &str, control: &str) -> Vec<Statement> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../infra/policies");
+    let mut found = Vec::new();
+    for document in documents {
+        let path = folder.join(format!("{document}.json"));
+        let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        let text = [
+            ("AWS::Partition", "aws"),
+            ("StateBucket", bucket),
+            ("ControlBucket", control),
+            ("ControlPrefix", "stayput/"),
+            ("CheckpointKeys", "flink/*"),
+            ("SavepointPrefix", "savepoints/"),
+            ("HaPrefix", "ha/"),
+        ]
+        .iter()
+        .fold(text, |text, (name, value)| {
+            text.replace(&format!("${{{name}}}"), value)
+        });
+        assert!(!text.contains("${"), "{document}: {text}");
+        let policy: Value = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{document}: {e}"));
+        for statement in policy["Statement"].as_array().expect("statements") {
+            assert_eq!(statement["Effect"], "Allow", "{document}");
+            found.push(Statement {
+                name: format!("{document}.{}", statement["Sid"].as_str().expect("a Sid")),
+                actions: texts(&statement["Action"]),
+                resources: texts(&statement["Resource"]),
+            });
+        }
+    }
+    found
+}
+
+/// Stars at the end are all that our documents have.
+fn covers(pattern: &str, arn: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(start) => {
+            assert!(!start.contains('*'), "{pattern}");
+            arn.starts_with(start)
+        }
+        None => pattern == arn,
+    }
+}
+
+/// A bucket of its own, with a job. Returns the shared files that its newest checkpoint needs.
+fn fill(cloud: &Cloud, bucket: &str) -> Vec<String> {
+    cloud.make_versioned_bucket(bucket);
+    let tree = Tree::load("2.3.0-cross-job");
+    let mut files = tree.rebased(&format!("s3://{bucket}/flink"));
+    files.retain(|key, _| key.starts_with(JOB));
+    let (metadata, state): (Vec<_>, Vec<_>) = files.iter().partition(|(key, _)| key.ends_with("/_metadata"));
+    for (key, bytes) in state.iter().chain(&metadata) {
+        cloud.put(bucket, &format!("flink/{key}"), bytes);
+    }
+    tree.references()
+        .into_iter()
+        .filter(|(key, by)| key.starts_with(&format!("{JOB}shared/")) && by.contains(&format!("{JOB}chk-3")))
+        .map(|(key, _)| format!("flink/{key}"))
+        .collect()
+}
+
+/// S3's message about a marker, straight to the function.
+fn notification(bucket: &str, key: &str, marker: &str) -> Vec<u8> {
+    json!({"Records": [{
+        "eventVersion": "2.1", "eventSource": "aws:s3", "awsRegion": REGION, "eventTime": "2026-11-30T03:00:00.000Z",
+        "eventName": "ObjectRemoved:DeleteMarkerCreated", "userIdentity": {"principalId": "AWS:AROASOMEBODY:console"},
+        "requestParameters": {"sourceIPAddress": "203.0.113.7"},
+        "s3": {"s3SchemaVersion": "1.0", "bucket": {"name": bucket, "arn": format!("arn:aws:s3:::{bucket}")},
+               "object": {"key": key, "versionId": marker, "sequencer": "0055AED6DCD90281E5"}},
+    }]})
+    .to_string()
+    .into_bytes()
+}
+
+/// Everything that the function asks for when files that are needed go, one told of and one not.
+fn asked_for(bucket: &str, control: Option<&str>, settings: &str) -> Option<BTreeSet<Need>> {
+    let (Some(emulator), Some(url), Some(bootstrap)) = (emulator(), ministack(), bootstrap("rie")) else {
+        return None;
+    };
+    let cloud = Cloud::at(&url);
+    let needed = fill(&cloud, bucket);
+    let control = control.map(|control| {
+        cloud.make_versioned_bucket(control);
+        format!("control = \"s3://{control}/stayput/\"\n")
+    });
+    let control = control.unwrap_or_default();
+    let recorder = Recorder::before(&url);
+    let settings = format!(
+        "{settings}{control}settle = \"1s\"\n[[roots]]\nuri = \"s3://{bucket}/flink/\"\nkind = \"checkpoints\"\n\
+         [[roots]]\nuri = \"s3://{bucket}/savepoints/\"\nkind = \"savepoints\"\n\
+         [[roots]]\nuri = \"s3://{bucket}/ha/\"\nkind = \"ha\"\n[flink]\nprincipals = [\"AROAFLINK\"]\n"
+    );
+    let variables = [
+        ("STAYPUT_CONFIG", settings.as_str()),
+        ("AWS_ENDPOINT_URL", recorder.url()),
+        ("AWS_REGION", REGION),
+        ("AWS_ACCESS_KEY_ID", "test"),
+        ("AWS_SECRET_ACCESS_KEY", "test"),
+    ];
+    let mut function = Emulator::start(&emulator, &bootstrap, &variables);
+    let [told, untold, ..] = needed.as_slice() else {
+        panic!("chk-3 names too few shared files: {needed:?}");
+    };
+    let marker = cloud.delete(bucket, told);
+    std::thread::sleep(Duration::from_secs(2));
+    let called = function.call(&notification(bucket, told, &marker));
+    assert_eq!(called.error(), None, "{}", called.answer);
+    let done = |log: &[Value]| log.iter().any(|l| l["verdict"]["outcome"] == "restore");
+    assert!(done(&called.log), "{:?}", called.log);
+    cloud.delete(bucket, untold);
+    std::thread::sleep(Duration::from_secs(2));
+    let called = function.call(SCHEDULE);
+    assert_eq!(called.error(), None, "{}", called.answer);
+    assert!(done(&called.log), "{:?}", called.log);
+    let requests = recorder.take();
+    assert!(requests.len() >= 10, "{requests:?}");
+    Some(requests.iter().flat_map(needs).collect())
+}
+
+fn compare(mode: &str, asked: &BTreeSet<Need>, statements: &[Statement]) {
+    let allows = |s: &Statement, (action, arn): &Need| {
+        s.actions.contains(action) && s.resources.iter().any(|pattern| covers(pattern, arn))
+    };
+    let missing: Vec<&Need> = asked
+        .iter()
+        .filter(|need| !statements.iter().any(|s| allows(s, need)))
+        .collect();
+    assert!(missing.is_empty(), "mode {mode}: no policy allows {missing:#?}");
+    let mut spare = Vec::new();
+    for statement in statements {
+        for action in &statement.actions {
+            let used = |need: &&Need| need.0 == *action && allows(statement, need);
+            if !asked.iter().any(|need| used(&need)) {
+                spare.push(format!("{}: {action}", statement.name));
+            }
+        }
+    }
+    assert!(spare.is_empty(), "mode {mode}: nobody asks for {spare:#?}");
+}
+
+#[test]
+fn observing_asks_for_what_its_policy_allows_and_for_all_of_it() {
+    let bucket = "permissions-observe";
+    if let Some(asked) = asked_for(bucket, None, "") {
+        compare("observe", &asked, &statements(&["read"], bucket, ""));
+    }
+}
+
+#[test]
+fn observing_with_a_memory_writes_there_alone() {
+    let (bucket, control) = ("permissions-memory", "permissions-memory-ops");
+    if let Some(asked) = asked_for(bucket, Some(control), "") {
+        let allowed = statements(&["read", "control"], bucket, control);
+        compare("observe", &asked, &allowed);
+    }
+}
+
+#[test]
+fn restoring_asks_for_what_its_policies_allow_and_for_all_of_it() {
+    let (bucket, control) = ("permissions-restore", "permissions-restore-ops");
+    if let Some(asked) = asked_for(bucket, Some(control), "mode = \"restore\"\n") {
+        let allowed = statements(&["read", "control", "copy"], bucket, control);
+        compare("restore", &asked, &allowed);
+    }
+}

@@ -1,0 +1,189 @@
+//! infra/template.yaml as a new user deploys it, on a server that checks what the role may do.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use stayput_tests::cloud::Cloud;
+use stayput_tests::stack::{Kit, Stack};
+use stayput_tests::system::{bootstrap, guarded_ministack, sam};
+use stayput_tests::tree::{Files, Tree};
+
+const JOB: &str = "dcece6f052f11be38b0597169690f7b8/";
+/// Every deletion has this principal here.
+const STRANGER: &str = "EXAMPLE";
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// A bucket with a job, below `flink/`.
+struct State {
+    cloud: Cloud,
+    bucket: &'static str,
+    files: Files,
+    /// Files in `shared/` that the job's newest checkpoint names.
+    needed: Vec<String>,
+}
+
+impl State {
+    fn in_bucket(cloud: Cloud, bucket: &'static str) -> Self {
+        cloud.make_versioned_bucket(bucket);
+        let tree = Tree::load("2.3.0-cross-job");
+        let mut files = tree.rebased(&format!("s3://{bucket}/flink"));
+        files.retain(|key, _| key.starts_with(JOB));
+        // `_metadata` last, as Flink writes it.
+        let (metadata, state): (Vec<_>, Vec<_>) =
+            files.iter().partition(|(key, _)| key.ends_with("/_metadata"));
+        for (key, bytes) in state.iter().chain(&metadata) {
+            cloud.put(bucket, &format!("flink/{key}"), bytes);
+        }
+        let shared = format!("{JOB}shared/");
+        let needed: Vec<String> = tree
+            .references()
+            .into_iter()
+            .filter(|(key, by)| key.starts_with(&shared) && by.contains(&format!("{JOB}chk-3")))
+            .map(|(key, _)| key)
+            .collect();
+        assert!(needed.len() >= 3, "chk-3 names too few shared files: {needed:?}");
+        Self {
+            cloud,
+            bucket,
+            files,
+            needed,
+        }
+    }
+
+    fn delete(&self, file: &str) {
+        self.cloud.delete(self.bucket, &format!("flink/{file}"));
+    }
+
+    fn get(&self, file: &str) -> Option<Vec<u8>> {
+        self.cloud.get(self.bucket, &format!("flink/{file}"))
+    }
+
+    fn is_back(&self, file: &str) {
+        let began = Instant::now();
+        while self.get(file).as_ref() != Some(&self.files[file]) {
+            assert!(began.elapsed() < PATIENCE, "{file} isn't back");
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+
+    fn lines(&self, stack: &Stack) -> Vec<Value> {
+        let log = self.cloud.log_of(stack.output("LogGroup"));
+        log.iter()
+            .filter_map(|line| serde_json::from_str(line).ok())
+            .collect()
+    }
+
+    /// The verdict on a file with this word for what was done, once there is one.
+    fn verdict(&self, stack: &Stack, file: &str, done: &str) -> Value {
+        let object = format!("s3://{}/flink/{file}", self.bucket);
+        let began = Instant::now();
+        loop {
+            let lines = self.lines(stack);
+            let is_it = |l: &&Value| l["verdict"]["object"] == *object && l["verdict"]["done"] == done;
+            if let Some(line) = lines.iter().find(is_it) {
+                return line["verdict"].clone();
+            }
+            let log: Vec<String> = lines.iter().map(ToString::to_string).collect();
+            assert!(
+                began.elapsed() < PATIENCE,
+                "no verdict {done} on {object}:\n{}",
+                log.join("\n")
+            );
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+
+    fn nothing_was_denied(&self, stack: &Stack) {
+        let said: Vec<String> = self.lines(stack).iter().map(ToString::to_string).collect();
+        assert!(said.len() >= 2, "{said:?}");
+        let denied: Vec<&String> = said
+            .iter()
+            .filter(|line| line.to_lowercase().contains("denied"))
+            .collect();
+        assert!(denied.is_empty(), "{denied:#?}");
+    }
+}
+
+fn kit() -> Option<(Cloud, Kit)> {
+    let (url, sam, bootstrap) = (guarded_ministack()?, sam()?, bootstrap("stack")?);
+    Some((Cloud::at(&url), Kit { sam, bootstrap }))
+}
+
+#[test]
+fn a_stack_observes_then_restores_and_its_role_can_do_both_and_no_more() {
+    let Some((cloud, kit)) = kit() else { return };
+    let bucket = "stack-state";
+    let state = State::in_bucket(cloud.clone(), bucket);
+    let [first, second, third, ..] = state.needed.as_slice() else {
+        return;
+    };
+
+    // As it is installed: it observes.
+    let parameters = [
+        ("StateBucket", bucket),
+        ("CheckpointPrefix", "flink/"),
+        ("SettleSeconds", "0"),
+        ("BatchWindowSeconds", "1"),
+        ("FlinkRoleIds", "AROAFLINK"),
+    ];
+    let stack = kit.deploy(&cloud, "stayput-stack", &parameters);
+    stack.let_send(&cloud, bucket);
+    state.delete(first);
+    let seen = state.verdict(&stack, first, "would_copy");
+    assert_eq!(
+        (&seen["cause"], &seen["by"]),
+        (&"foreign".into(), &STRANGER.into()),
+        "{seen}"
+    );
+    assert_eq!(state.get(first), None, "observing changed something");
+    state.nothing_was_denied(&stack);
+
+    // Dared to: it restores, and remembers. Parameters that aren't named keep their values.
+    let dared = [("Mode", "restore"), ("ControlBucket", bucket)];
+    let stack = kit.deploy(&cloud, "stayput-stack", &dared);
+    state.delete(second);
+    state.is_back(second);
+    state.verdict(&stack, second, "copied");
+
+    // What it only watched, the sweep puts back.
+    let schedule = br#"{"source":"aws.scheduler","detail-type":"Scheduled Event"}"#;
+    let answer = cloud.invoke(stack.output("SweepFunction"), schedule);
+    assert_eq!(String::from_utf8_lossy(&answer), "null");
+    assert_eq!(state.get(first).as_ref(), Some(&state.files[first]));
+    assert!(!cloud.list(bucket, "stayput/").is_empty(), "it remembers nothing");
+    state.nothing_was_denied(&stack);
+
+    // And the server does check: without that policy nothing is copied.
+    cloud.delete_role_policy(stack.output("RoleName"), "copy");
+    state.delete(third);
+    let seen = state.verdict(&stack, third, "failed");
+    let why = seen["detail"].as_str().unwrap_or_default();
+    assert!(why.to_lowercase().contains("denied"), "{seen}");
+    assert_eq!(state.get(third), None);
+}
+
+#[test]
+fn a_stack_that_hears_by_eventbridge_knows_what_and_not_who() {
+    let Some((cloud, kit)) = kit() else { return };
+    let bucket = "stack-on-the-bus";
+    let state = State::in_bucket(cloud.clone(), bucket);
+    let parameters = [
+        ("StateBucket", bucket),
+        ("CheckpointPrefix", "flink/"),
+        ("SettleSeconds", "0"),
+        ("BatchWindowSeconds", "1"),
+        ("FlinkRoleIds", "AROAFLINK"),
+        ("EventPath", "eventbridge"),
+    ];
+    let stack = kit.deploy(&cloud, "stayput-bus", &parameters);
+    assert!(
+        !stack.outputs.contains_key("Notifications"),
+        "{:?}",
+        stack.outputs
+    );
+    cloud.put_notifications(bucket, "<EventBridgeConfiguration></EventBridgeConfiguration>");
+    state.delete(&state.needed[0]);
+    let seen = state.verdict(&stack, &state.needed[0], "would_copy");
+    assert_eq!(seen["cause"], "unknown", "{seen}");
+    state.nothing_was_denied(&stack);
+}
