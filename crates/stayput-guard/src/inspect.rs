@@ -377,6 +377,14 @@ async fn directory_use<R: Reading + Sync, J: Journal + Sync>(
     if met_by_a_new_run {
         return Ok(DirectoryUse::NewRun { id: own });
     }
+    // A checkpoint of a lower id that was complete later is a new run's, on its way to this id: it would fail where `_metadata` stands again.
+    let of_a_new_run = survey.catalogue.iter().find_map(|(_, s)| {
+        let other = s.directory_id().filter(|other| *other < own)?;
+        (s.job == job && s.hidden.is_none() && s.written > written).then_some(other)
+    });
+    if let Some(id) = of_a_new_run {
+        return Ok(DirectoryUse::NewRun { id });
+    }
     let listing = eyes
         .reading
         .list(&job.bucket, &format!("{}chk-", job.prefix), true)

@@ -45,3 +45,19 @@ async fn a_file_that_was_copied_into_the_place_where_the_checkpoint_names_it_is_
     lab.guard().handle(&messages).await;
     assert_eq!(lab.copied(), [metadata_key(8)]);
 }
+
+#[tokio::test]
+async fn where_a_new_run_has_lower_ids_an_old_metadata_doesnt_come_back_in_its_way() {
+    let lab = Lab::new();
+    lab.model.advance(HOUR);
+    // Deployed again without a restore: its ids begin again, and it will come to 8.
+    lab.complete(2);
+    lab.model.advance(HOUR);
+    let old = [lab.delete(Who::Rule, &metadata_key(8))];
+    let report = lab.guard().handle(&old).await;
+    assert_eq!(
+        verdict_on(&report, &metadata_key(8)).verdict.outcome,
+        Outcome::Leave(LeaveReason::NewRunInDirectory)
+    );
+    assert_eq!(lab.copied(), Vec::<String>::new());
+}
