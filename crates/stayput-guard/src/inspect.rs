@@ -378,9 +378,13 @@ async fn directory_use<R: Reading + Sync, J: Journal + Sync>(
         return Ok(DirectoryUse::NewRun { id: own });
     }
     // A checkpoint of a lower id that was complete later is a new run's, on its way to this id: it would fail where `_metadata` stands again.
+    let operators = |s: &Snapshot| s.facts().map(|f| f.operators.clone());
+    let its_operators = survey.catalogue.get(id).and_then(operators);
     let of_a_new_run = survey.catalogue.iter().find_map(|(_, s)| {
         let other = s.directory_id().filter(|other| *other < own)?;
-        (s.job == job && s.hidden.is_none() && s.written > written).then_some(other)
+        let newer = s.job == job && s.hidden.is_none() && s.written > written;
+        // Another job in the same directory has other operators.
+        (newer && operators(s) == its_operators).then_some(other)
     });
     if let Some(id) = of_a_new_run {
         return Ok(DirectoryUse::NewRun { id });
