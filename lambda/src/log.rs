@@ -120,46 +120,18 @@ impl Visit for Fields {
 }
 
 #[cfg(test)]
+mod kept;
+#[cfg(test)]
+pub(crate) use kept::written;
+
+#[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Write;
-    use std::sync::{Arc, Mutex, PoisonError};
-    use tracing_subscriber::fmt::MakeWriter;
-
-    #[derive(Clone, Default)]
-    struct Kept(Arc<Mutex<Vec<u8>>>);
-
-    impl Write for Kept {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .extend_from_slice(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-
-    impl MakeWriter<'_> for Kept {
-        type Writer = Self;
-
-        fn make_writer(&self) -> Self {
-            self.clone()
-        }
-    }
 
     #[test]
     fn a_line_stays_a_line_whatever_somebody_is_called() {
         let names: Vec<&str> = stayput_hostile::names::NAMES.to_vec();
-        let kept = Kept::default();
-        let subscriber = tracing_subscriber::fmt()
-            .event_format(Lines)
-            .with_writer(kept.clone())
-            .finish();
-        tracing::subscriber::with_default(subscriber, || {
+        let text = written(|| {
             for name in &names {
                 let document = json!({ "object": format!("s3://b/{name}"), "by": name }).to_string();
                 tracing::warn!(target: TARGET, finding = document, request = name, other = ?name, "{name} was deleted by {name}");
@@ -167,7 +139,6 @@ mod tests {
                 tracing::warn!(target: TARGET, verdict = name, "{name}");
             }
         });
-        let text = String::from_utf8(kept.0.lock().unwrap().clone()).unwrap();
         let is_unsafe = |c: char| c != '\n' && stayput_core::shown::is_unsafe(c);
         assert!(!text.contains(is_unsafe), "{:?}", text.find(is_unsafe));
         let lines: Vec<&str> = text.lines().collect();
@@ -185,17 +156,10 @@ mod tests {
 
     #[test]
     fn a_line_is_one_json_object_with_documents_as_they_are() {
-        let kept = Kept::default();
-        let subscriber = tracing_subscriber::fmt()
-            .event_format(Lines)
-            .with_writer(kept.clone())
-            .finish();
-        tracing::subscriber::with_default(subscriber, || {
+        let text = written(|| {
             let document = r#"{"object":"s3://b/\"k\"","left":{"spare":2}}"#;
             tracing::info!(target: TARGET, verdict = document, request = "r\n1", deletions = 3_u64, "two\nlines");
         });
-        let written = kept.0.lock().unwrap().clone();
-        let text = String::from_utf8(written).unwrap();
         assert_eq!(text.matches('\n').count(), 1, "{text}");
         let line: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(line["verdict"]["left"]["spare"], 2);

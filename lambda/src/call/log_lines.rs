@@ -1,41 +1,13 @@
 //! The lines that infra/template.yaml reads metrics from.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use stayput_core::report::finding::{Finding, FindingCode, Severity};
 use stayput_core::timestamp::Timestamp;
-use tracing_subscriber::fmt::MakeWriter;
 
 use super::*;
-use crate::log::Lines;
-
-#[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Kept {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl MakeWriter<'_> for Kept {
-    type Writer = Self;
-
-    fn make_writer(&self) -> Self {
-        self.clone()
-    }
-}
+use crate::log;
 
 fn finding(code: FindingCode, now: Timestamp) -> Finding {
     let days = match code {
@@ -81,12 +53,7 @@ fn summary(way: &'static str, number: u64) -> CallSummary {
 #[test]
 fn the_lines_that_the_template_was_checked_with_are_those_that_the_function_writes() {
     let now = Timestamp::parse("2026-11-30T04:00:00Z").unwrap();
-    let kept = Kept::default();
-    let subscriber = tracing_subscriber::fmt()
-        .event_format(Lines)
-        .with_writer(kept.clone())
-        .finish();
-    tracing::subscriber::with_default(subscriber, || {
+    let written = log::written(|| {
         let report = BatchReport {
             findings: FindingCode::ALL.map(|code| finding(code, now)).to_vec(),
             ..BatchReport::default()
@@ -95,7 +62,6 @@ fn the_lines_that_the_template_was_checked_with_are_those_that_the_function_writ
         summarize(&summary("queue", 3), "request");
         summarize(&summary("scheduled", 5), "request");
     });
-    let written = String::from_utf8(kept.0.lock().unwrap().clone()).unwrap();
     let lines: Vec<Value> = written
         .lines()
         .map(|line| {

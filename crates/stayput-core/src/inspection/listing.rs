@@ -105,7 +105,8 @@ impl Listing {
     pub fn read(bytes: &[u8], name: &str) -> Result<Self, NoListing> {
         let not = |why: String| NoListing {
             name: crate::shown::Quoted(name).to_string(),
-            why,
+            // Some sentences end with a full stop, and another follows.
+            why: why.trim_end_matches('.').to_owned(),
         };
         let trimmed = bytes.trim_ascii_start();
         if trimmed.is_empty() {

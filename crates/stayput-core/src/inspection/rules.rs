@@ -50,7 +50,7 @@ pub enum NotForetold {
     Rules(String),
     /// It isn't known where on S3 the snapshot lies.
     #[error(
-        "the paths in the file don't say where on S3 it lies, and rules of a bucket reach only what lies there. Say it: s3://bucket/…/chk-8"
+        "the paths in the file don't say where on S3 it lies, and rules of a bucket reach only what lies there. Say it, as the path that Flink printed: s3://bucket/… up to the directory that holds _metadata"
     )]
     NotOnS3,
     /// What it names can't be entered.
