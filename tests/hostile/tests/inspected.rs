@@ -117,7 +117,7 @@ fn agree(file: &MadeFile) -> usize {
 #[test]
 fn rows_sums_operators_and_tree_agree_in_files_of_every_layout() {
     let mut runner = TestRunner::new(Config {
-        cases: 400,
+        cases: 1_000,
         failure_persistence: None,
         ..Config::default()
     });
@@ -134,5 +134,5 @@ fn rows_sums_operators_and_tree_agree_in_files_of_every_layout() {
             Ok(())
         })
         .unwrap();
-    assert!(files >= 400 && rows >= 2_000, "{files} files, {rows} rows");
+    assert!(files >= 1_000 && rows >= 3_000, "{files} files, {rows} rows");
 }

@@ -78,6 +78,17 @@ impl Needed {
                 && o.id > self.id
         })
     }
+
+    /// Whether a run that began again at id 1 in the same directory hasn't reached this id yet: a checkpoint of a lower id was complete later.
+    fn awaits_another_run(&self, standing: &[Standing]) -> bool {
+        standing.iter().any(|o| {
+            o.checkpoint
+                && o.job() == self.job()
+                && o.written > self.written
+                && o.operators == self.operators
+                && o.id < self.id
+        })
+    }
 }
 
 type Standing = Needed;
@@ -229,8 +240,8 @@ fn must_come_back(
         .names
         .iter()
         .any(|k| stage.bucket.history(k).data_versions().next().is_none());
-    if metadata_goes && lost {
-        // It would only look complete.
+    // It would only look complete; or the run that is on its way to this id would fail where `_metadata` stands again.
+    if metadata_goes && (lost || of.awaits_another_run(standing)) {
         return named_elsewhere;
     }
     let mut back = deleted.clone();
