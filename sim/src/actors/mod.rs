@@ -1,10 +1,13 @@
 //! Who changes the bucket: jobs, rules, people. Each keeps its own truth of what it would come back to; none knows anything of Stayput.
 
+mod checkpoint;
 mod cleanup;
 mod job;
 mod metadata;
+mod names;
 pub mod people;
 pub mod rules;
 
+pub use checkpoint::{Checkpoint, File, Place};
 pub(crate) use job::dispose;
-pub use job::{Checkpoint, Completed, Ended, File, Job, Place};
+pub use job::{Completed, Ended, Job};

@@ -1,0 +1,91 @@
+//! What a checkpoint or savepoint is made of, as its job remembers it.
+
+use crate::clock::Millis;
+use crate::store::Store;
+
+/// Where a file of a checkpoint lies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// In the checkpoint's own directory.
+    Private,
+    /// In `shared/` of some job.
+    Shared,
+}
+
+/// A file that a checkpoint is made of.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct File {
+    /// Its key.
+    pub key: String,
+    /// Its length in bytes, which no other file has.
+    pub size: u64,
+    /// Where it lies.
+    pub place: Place,
+    pub(super) subtask: usize,
+}
+
+/// A complete checkpoint or savepoint, as its job remembers it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Checkpoint {
+    /// Its id.
+    pub id: u64,
+    /// The key of its `_metadata`.
+    pub metadata: String,
+    /// The ETag of its `_metadata`.
+    pub etag: String,
+    pub(super) metadata_size: u64,
+    /// Everything else that it is made of.
+    pub files: Vec<File>,
+    /// When it was complete.
+    pub completed: Millis,
+    /// Whether who holds it deletes it when it is subsumed.
+    pub owned: bool,
+    pub(super) backends: Vec<String>,
+}
+
+impl Checkpoint {
+    /// The key prefix of its own directory.
+    pub fn directory(&self) -> &str {
+        self.metadata.trim_end_matches("_metadata")
+    }
+
+    /// Whether every file is visible and is what was written; `_metadata` too, if asked.
+    pub fn is_whole(&self, store: &Store, with_metadata: bool) -> bool {
+        let file = |f: &File| store.shown(&f.key).is_some_and(|s| s.size == f.size);
+        let metadata = || store.shown(&self.metadata).is_some_and(|s| s.etag == self.etag);
+        self.files.iter().all(file) && (!with_metadata || metadata())
+    }
+
+    /// Whether it names this key, or is it.
+    pub fn needs(&self, key: &str) -> bool {
+        self.metadata == key || self.files.iter().any(|f| f.key == key)
+    }
+
+    /// The length of a key that it needs, in bytes.
+    pub fn length_of(&self, key: &str) -> Option<u64> {
+        if self.metadata == key {
+            return Some(self.metadata_size);
+        }
+        self.files.iter().find(|f| f.key == key).map(|f| f.size)
+    }
+
+    /// The key prefix of its job's directory; of a savepoint its own.
+    pub fn job_directory(&self) -> &str {
+        let own = self.directory().trim_end_matches('/');
+        match own.rfind("/chk-") {
+            Some(end) => &own[..=end],
+            None => self.directory(),
+        }
+    }
+
+    /// Whether it goes on with another's files or backends.
+    pub fn is_made_from(&self, other: &Self) -> bool {
+        self.backends.iter().any(|b| other.backends.contains(b))
+            || self.files.iter().any(|f| other.needs(&f.key))
+    }
+
+    pub(super) fn keys(&self, place: Place) -> impl Iterator<Item = &String> {
+        let of_place = move |f: &&File| f.place == place;
+        self.files.iter().filter(of_place).map(|f| &f.key)
+    }
+}

@@ -1,0 +1,238 @@
+//! A job's checkpoints: how one begins, is complete or fails, and what goes when it is held no more.
+
+use super::{Completed, Job, Registered, Upload};
+use crate::actors::checkpoint::{Checkpoint, File, Place};
+use crate::actors::cleanup::{self, Discarded, Why};
+use crate::actors::metadata::{Handle, Keyed, Metadata, Path, Subtask};
+use crate::actors::names::uuid;
+use crate::clock::{Millis, SECOND};
+use crate::dice::Dice;
+use crate::scenario::Release;
+use crate::store::{BUCKET, Hand, Store};
+
+impl Job {
+    fn private_file(&self, id: u64, subtask: usize, store: &mut Store, dice: &mut Dice) -> File {
+        File {
+            key: format!("{}chk-{id}/{}", self.directory, uuid(dice)),
+            size: store.fresh_size(),
+            place: Place::Private,
+            subtask,
+        }
+    }
+
+    /// Begins a checkpoint: its files are written now. Whether it could.
+    pub fn begin(&mut self, store: &mut Store, dice: &mut Dice) -> bool {
+        if !self.runs() || self.upload.is_some() {
+            return false;
+        }
+        if self.stuck {
+            self.stuck = !self
+                .retained
+                .back()
+                .is_none_or(|newest| newest.is_whole(store, false));
+            if self.stuck {
+                return false;
+            }
+        }
+        let id = self.next_id;
+        self.next_id += 1;
+        self.first_write.get_or_insert(store.now());
+        let by = Hand::Flink(self.number);
+        let mut files = Vec::new();
+        for subtask in 0..self.spec.subtasks.max(1) {
+            let privates = if self.spec.incremental {
+                1 + dice.place(2)
+            } else {
+                1
+            };
+            for _ in 0..privates {
+                files.push(self.private_file(id, subtask, store, dice));
+            }
+            if self.spec.incremental {
+                // Compaction replaces some files by new ones.
+                let mut kept = 0;
+                self.live.retain(|f| {
+                    let stays = f.subtask != subtask || !dice.per_mille(300);
+                    kept += usize::from(stays && f.subtask == subtask);
+                    stays
+                });
+                let fresh = if kept == 0 { 1 } else { dice.place(3) };
+                for _ in 0..fresh {
+                    self.live.push(File {
+                        key: format!("{}shared/{}", self.directory, uuid(dice)),
+                        size: store.fresh_size(),
+                        place: Place::Shared,
+                        subtask,
+                    });
+                }
+            }
+        }
+        for file in files.iter().chain(&self.live) {
+            if file.place == Place::Private || !self.registry.contains_key(&file.key) {
+                store.put(&file.key, file.size, by);
+            }
+            if file.place == Place::Shared {
+                let new = Registered {
+                    last_used: id,
+                    deletable: true,
+                };
+                self.registry.entry(file.key.clone()).or_insert(new).last_used = id;
+            }
+        }
+        files.extend(self.live.iter().cloned());
+        self.upload = Some(Upload { id, files });
+        true
+    }
+
+    fn bytes_of(&self, id: u64, files: &[File]) -> Vec<u8> {
+        let own = format!("{}chk-{id}/", self.directory);
+        let handle = |f: &'_ File| -> Handle<'static> {
+            Handle {
+                path: Path::Absolute(format!("s3://{BUCKET}/{}", f.key)),
+                size: f.size,
+            }
+        };
+        let subtasks = (0..self.spec.subtasks.max(1)).map(|subtask| {
+            let of = |place| {
+                files
+                    .iter()
+                    .filter(move |f| f.subtask == subtask && f.place == place)
+            };
+            let mut private: Vec<Handle<'_>> = of(Place::Private)
+                .map(|f| match f.key.strip_prefix(&own) {
+                    Some(name) => Handle {
+                        path: Path::Beside(name),
+                        size: f.size,
+                    },
+                    None => handle(f),
+                })
+                .collect();
+            let first = private.remove(0);
+            let keyed = if self.spec.incremental {
+                Keyed::Incremental {
+                    backend: self.backends.get(subtask).map_or("none", String::as_str),
+                    meta: first,
+                    shared: of(Place::Shared).map(handle).collect(),
+                    private,
+                }
+            } else {
+                Keyed::Whole(first)
+            };
+            Subtask {
+                operator_state: None,
+                keyed,
+            }
+        });
+        Metadata {
+            format: match self.spec.release {
+                Release::UpTo114 => 3,
+                Release::Of116 => 4,
+                Release::From119 | Release::From119Sequential => 5,
+            },
+            checkpoint_id: i64::try_from(id).unwrap_or(i64::MAX),
+            operator: [self.spec.operators; 16],
+            retained_on_cancel: self.spec.retained_on_cancel,
+            subtasks: subtasks.collect(),
+        }
+        .bytes()
+    }
+
+    /// Completes the checkpoint under way: `_metadata` is written now, older ones are subsumed.
+    pub fn complete(&mut self, store: &mut Store, dice: &mut Dice) -> Completed {
+        let Some(upload) = self.upload.take().filter(|_| self.runs()) else {
+            return Completed::Nothing;
+        };
+        let metadata = format!("{}chk-{}/_metadata", self.directory, upload.id);
+        let by = Hand::Flink(self.number);
+        if let Some(there) = store.shown(&metadata) {
+            let directory = metadata.trim_end_matches("_metadata");
+            let all = store.visible(directory);
+            return Completed::TargetExists {
+                restored: there.restored.then(|| metadata.clone()),
+                deletions: all.into_iter().map(|key| (20, key)).collect(),
+            };
+        }
+        let bytes = self.bytes_of(upload.id, &upload.files);
+        let metadata_size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        let etag = store.put_bytes(&metadata, bytes, by);
+        self.retained.push_back(Checkpoint {
+            id: upload.id,
+            metadata,
+            etag,
+            metadata_size,
+            files: upload.files,
+            completed: store.now(),
+            owned: true,
+            backends: self.backends.clone(),
+        });
+        let mut deletions = Vec::new();
+        while self.retained.len() > self.spec.retained.max(1) {
+            if let Some(subsumed) = self.retained.pop_front() {
+                deletions.extend(self.discard(&subsumed, Why::Subsumed, dice));
+            }
+        }
+        Completed::Well(deletions)
+    }
+
+    /// The checkpoint under way is complete, but can't be kept: its own files go again at once.
+    pub fn fail_to_store(
+        &mut self,
+        store: &mut Store,
+        dice: &mut Dice,
+    ) -> (Option<Checkpoint>, Vec<(Millis, String)>) {
+        let before = self.retained.clone();
+        let Completed::Well(_) = self.complete(store, dice) else {
+            return (None, Vec::new());
+        };
+        let Some(newest) = self.retained.back().cloned() else {
+            return (None, Vec::new());
+        };
+        self.retained = before;
+        let what = Discarded {
+            metadata: Some(newest.metadata.clone()),
+            private: newest.keys(Place::Private).cloned().collect(),
+            shared: Vec::new(),
+        };
+        let mut order = cleanup::order(self.spec.release, Why::Subsumed, what, dice);
+        for (at, _) in &mut order {
+            *at = (*at).min(SECOND);
+        }
+        (Some(newest), order)
+    }
+
+    /// The checkpoint under way is aborted: its private files go, shared ones stay registered.
+    pub fn abort(&mut self, dice: &mut Dice) -> Vec<(Millis, String)> {
+        let Some(upload) = self.upload.take() else {
+            return Vec::new();
+        };
+        let private = upload.files.iter().filter(|f| f.place == Place::Private);
+        private.map(|f| (dice.between(10, 500), f.key.clone())).collect()
+    }
+
+    /// What goes with a checkpoint that is held no more. Shared files go that no retained checkpoint uses.
+    pub(super) fn discard(&mut self, gone: &Checkpoint, why: Why, dice: &mut Dice) -> Vec<(Millis, String)> {
+        let mut shared = Vec::new();
+        let lowest = self.retained.front().map(|c| c.id);
+        let unused: Vec<String> = self
+            .registry
+            .iter()
+            .filter(|(_, r)| lowest.is_none_or(|lowest| r.last_used < lowest))
+            .map(|(key, _)| key.clone())
+            .collect();
+        for key in unused {
+            if self.registry.remove(&key).is_some_and(|r| r.deletable) {
+                shared.push(key);
+            }
+        }
+        let what = Discarded {
+            metadata: gone.owned.then(|| gone.metadata.clone()),
+            private: if gone.owned {
+                gone.keys(Place::Private).cloned().collect()
+            } else {
+                Vec::new()
+            },
+            shared,
+        };
+        cleanup::order(self.spec.release, why, what, dice)
+    }
+}

@@ -1,0 +1,129 @@
+//! What jobs do, and what follows from it.
+
+use super::{How, Later, Run};
+use crate::actors::{Checkpoint, Completed, Job, dispose};
+use crate::clock::{Millis, SECOND};
+use crate::dice::Dice;
+use crate::oracle::{NO_JOB_FAILS, Violation};
+use crate::scenario::{Claim, JobSpec};
+use crate::trace::Lane;
+
+impl Run<'_> {
+    pub(super) fn plan(&mut self, job: usize, deletions: Vec<(Millis, String)>) {
+        let (now, incarnation) = (self.now(), self.jobs[job].incarnation);
+        for (after, key) in deletions {
+            self.later(
+                now + after,
+                Later::FlinkDeletes {
+                    job,
+                    incarnation,
+                    key,
+                },
+            );
+        }
+    }
+
+    pub(super) fn complete(&mut self, job: usize, incarnation: u32, how: How, dice: u64) {
+        let mut dice = Dice::for_purpose(dice, 2);
+        let Some(j) = self.jobs.get_mut(job).filter(|j| j.incarnation == incarnation) else {
+            return;
+        };
+        let deletions = match how {
+            How::Aborted => j.abort(&mut dice),
+            How::NotStored => {
+                let (complete, deletions) = j.fail_to_store(&mut self.store, &mut dice);
+                if let Some(complete) = complete {
+                    self.oracle.ledger.learn(&complete);
+                }
+                deletions
+            }
+            How::Well => match j.complete(&mut self.store, &mut dice) {
+                Completed::Well(deletions) => {
+                    if let Some(newest) = self.jobs[job].checkpoints().last() {
+                        self.oracle.ledger.learn(newest);
+                    }
+                    deletions
+                }
+                Completed::TargetExists { restored, deletions } => {
+                    // What stood there before the run wrote anything, it would have met without us too.
+                    let first_write = self.jobs[job].first_write.unwrap_or(0);
+                    let after = |key: &String| self.oracle.ledger.restored_after(key, first_write);
+                    if let Some(key) = restored.filter(after) {
+                        let what = format!("job {job} met {key}, which the guard had put there meanwhile");
+                        let violation = Violation {
+                            invariant: NO_JOB_FAILS,
+                            at: self.now(),
+                            what,
+                        };
+                        self.violations(vec![violation]);
+                    }
+                    deletions
+                }
+                Completed::Nothing => Vec::new(),
+            },
+        };
+        self.note(Lane::Job(job), || match how {
+            How::Well => format!("completes a checkpoint; {} deletions follow", deletions.len()),
+            How::Aborted => format!("aborts a checkpoint; {} deletions follow", deletions.len()),
+            How::NotStored => format!("can't store a checkpoint; {} deletions follow", deletions.len()),
+        });
+        self.plan(job, deletions);
+    }
+
+    pub(super) fn begin(&mut self, job: usize, how: How, dice: u64) {
+        let mut throws = Dice::for_purpose(dice, 1);
+        let Some(j) = self.jobs.get_mut(job) else { return };
+        if !j.begin(&mut self.store, &mut throws) {
+            return;
+        }
+        let incarnation = j.incarnation;
+        self.note(Lane::Job(job), || "begins a checkpoint".to_owned());
+        let at = self.now() + throws.between(200, 20 * SECOND);
+        self.later(
+            at,
+            Later::Completes {
+                job,
+                incarnation,
+                how,
+                dice,
+            },
+        );
+    }
+
+    pub(super) fn end_job(&mut self, job: usize, discards: bool, dice: &mut Dice) {
+        let now = self.now();
+        let Some(j) = self.jobs.get_mut(job).filter(|j| j.runs()) else {
+            return;
+        };
+        let deletions = j.end(now, discards, dice);
+        self.note(Lane::Job(job), || {
+            format!("ends; its checkpoints are deleted: {discards}")
+        });
+        self.plan(job, deletions);
+    }
+
+    pub(super) fn dispose(&mut self, savepoint: usize, dice: &mut Dice) {
+        let n = savepoint % self.savepoints.len().max(1);
+        let Some(s) = self.savepoints.get_mut(n).filter(|s| s.wanted) else {
+            return;
+        };
+        s.wanted = false;
+        let directory = s.snapshot.directory().to_owned();
+        let Some(release) = self.jobs.first().map(|j| j.spec.release) else {
+            return;
+        };
+        let deletions = dispose(&s.snapshot, release, dice);
+        self.note(Lane::Job(0), || format!("disposes of {directory}"));
+        self.plan(0, deletions);
+    }
+
+    pub(super) fn start(&mut self, spec: JobSpec, from: &Checkpoint, claim: Claim, dice: &mut Dice) {
+        let number = self.jobs.len();
+        let mut job = Job::restored(number, spec, from, claim, dice);
+        job.began = self.now();
+        self.note(Lane::Job(number), || {
+            format!("is restored from {} with {claim:?}", from.metadata)
+        });
+        self.jobs.push(job);
+    }
+}

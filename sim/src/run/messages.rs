@@ -1,0 +1,143 @@
+//! Messages on their way from S3 to the function, the function's calls, and the oracle's looks at them.
+
+use super::{Later, Run, scene};
+use crate::clock::{HOUR, MINUTE, Millis, SECOND};
+use crate::dice::Dice;
+use crate::function::Called;
+use crate::store::{Hand, Happened};
+use crate::trace::Lane;
+
+impl Run<'_> {
+    /// Sends the events that nobody has sent yet.
+    pub(super) fn send(&mut self) {
+        let delivery = self.scenario.world.delivery;
+        for event in self.store.take_events() {
+            if let Happened::Hidden(_) = event.what {
+                self.later(event.at + 72 * MINUTE, Later::Check);
+                self.sent.push(event.clone());
+                self.played.events += 1;
+            }
+            let mut dice = Dice::for_purpose(self.scenario.seed, 1_000_000 + event.number);
+            if dice.per_mille(delivery.lost) {
+                continue;
+            }
+            let copies = 1 + usize::from(dice.per_mille(delivery.doubled));
+            for _ in 0..copies {
+                let delay = if dice.per_mille(delivery.late) {
+                    dice.between(10 * MINUTE, 6 * HOUR)
+                } else {
+                    dice.between(200, delivery.delay.max(300))
+                };
+                let at = event.at + delay;
+                if self.function.send(&event, at) {
+                    self.poll_at(at);
+                }
+            }
+        }
+    }
+
+    pub(super) fn poll_at(&mut self, at: Millis) {
+        // Messages of the same seconds are taken together.
+        let at = (at / SECOND + 1) * SECOND;
+        let again = self
+            .agenda
+            .range((at, 0)..(at + 1, 0))
+            .any(|(_, what)| matches!(what, Later::Poll));
+        if !again {
+            self.later(at, Later::Poll);
+        }
+    }
+
+    /// A deletion that is planned for the next seconds and happens while the function is at work instead.
+    pub(super) fn race(&mut self) -> Option<(String, Hand)> {
+        if !self.dice.per_mille(self.scenario.world.faults.racing) {
+            return None;
+        }
+        let soon = self.now() + 30 * SECOND;
+        let place = self
+            .agenda
+            .range(..(soon, 0))
+            .find_map(|(place, what)| match what {
+                Later::FlinkDeletes {
+                    job,
+                    incarnation,
+                    key,
+                } if self.jobs.get(*job).is_some_and(|j| j.incarnation == *incarnation) => {
+                    Some((*place, key.clone(), Hand::Flink(*job)))
+                }
+                Later::PersonDeletes { key, by } => Some((*place, key.clone(), *by)),
+                _ => None,
+            });
+        let (place, key, by) = place?;
+        self.agenda.remove(&place);
+        Some((key, by))
+    }
+
+    pub(super) fn poll(&mut self) {
+        let race = self.race();
+        let now = self.now();
+        let mut key = race.as_ref().map(|(key, _)| key.clone());
+        let mut raced = false;
+        while let Some(called) = self.function.take_batch(now, &mut self.dice, key.take()) {
+            raced |= !called.meanwhile.is_empty();
+            self.called(&called, race.as_ref().map(|(_, by)| *by));
+        }
+        // The call was over sooner, or there was none: it happens all the same.
+        if let Some((key, by)) = race.filter(|_| !raced) {
+            self.store.delete(&key, by);
+        }
+        if let Some(next) = self.function.next_visible() {
+            self.poll_at(next.max(now));
+        }
+    }
+
+    pub(super) fn sweep(&mut self) {
+        let called = self.function.sweep(&mut self.dice);
+        self.called(&called, None);
+    }
+
+    pub(super) fn called(&mut self, called: &Called, race: Option<Hand>) {
+        self.played.calls += 1;
+        for (key, marker, visible) in &called.meanwhile {
+            if let Some(by) = race {
+                self.note(Lane::People, || {
+                    format!("{by:?} deletes {key} while the function is at work")
+                });
+                self.store.note_hidden(key, marker, by, *visible);
+            }
+        }
+        for (key, _) in &called.copied {
+            if self.store.is_visible(key) {
+                self.store.note_restored(key);
+            }
+        }
+        self.played.trace.note_call(self.store.now(), called);
+        let work = called.messages + self.jobs.len() + self.savepoints.len() + called.said.len();
+        #[expect(clippy::cast_precision_loss, reason = "a ratio for people")]
+        let requests = called.requests as f64 / (work + 1) as f64;
+        self.played.requests = self.played.requests.max(requests);
+        let scene = scene(
+            &self.store,
+            &self.jobs,
+            &self.savepoints,
+            &self.function,
+            self.disturbed,
+            &self.cut_short,
+        );
+        let found = self.oracle.look_at_call(&scene, called);
+        self.violations(found);
+    }
+
+    pub(super) fn check(&mut self) {
+        let scene = scene(
+            &self.store,
+            &self.jobs,
+            &self.savepoints,
+            &self.function,
+            self.disturbed,
+            &self.cut_short,
+        );
+        let found = self.oracle.look_at_needs(&scene);
+        self.violations(found);
+    }
+}

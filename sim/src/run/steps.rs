@@ -1,0 +1,193 @@
+//! One step of a scenario.
+
+use super::{How, Later, MOST, Run};
+use crate::actors::Job;
+use crate::actors::people::{self, Savepoint};
+use crate::clock::{DAY, Millis};
+use crate::dice::Dice;
+use crate::scenario::{Act, Claim, Somebody, Step};
+use crate::store::Hand;
+use crate::trace::Lane;
+
+impl Run<'_> {
+    pub(super) fn step(&mut self, step: &Step) {
+        let mut dice = Dice::for_purpose(step.dice, 0);
+        let jobs = self.jobs.len().max(1);
+        let now = self.now();
+        match step.act {
+            Act::Checkpoint { job } => self.begin(job % jobs, How::Well, step.dice),
+            Act::Abort { job } => self.begin(job % jobs, How::Aborted, step.dice),
+            Act::FailedStore { job } => self.begin(job % jobs, How::NotStored, step.dice),
+            Act::Cancel { job } | Act::Fail { job } => {
+                let discards = self
+                    .jobs
+                    .get(job % jobs)
+                    .is_some_and(|j| !j.spec.retained_on_cancel);
+                self.end_job(job % jobs, discards, &mut dice);
+            }
+            Act::Finish { job } => self.end_job(job % jobs, true, &mut dice),
+            Act::KillJobManager { job, ha } => {
+                let job = job % jobs;
+                // What was to be deleted and isn't.
+                let cut_short: Vec<String> = self
+                    .agenda
+                    .values()
+                    .filter_map(|later| match later {
+                        Later::FlinkDeletes { job: j, key, .. } if *j == job => {
+                            let end = key.rfind('/').map_or(0, |at| at + 1);
+                            Some(key[..end].to_owned())
+                        }
+                        _ => None,
+                    })
+                    .collect();
+                if let Some(j) = self.jobs.get_mut(job) {
+                    j.kill(now, ha);
+                    self.cut_short.extend(cut_short);
+                    self.note(Lane::Job(job), || format!("its JobManager dies; HA: {ha}"));
+                }
+            }
+            Act::Failover { job } => {
+                if let Some(j) = self.jobs.get_mut(job % jobs) {
+                    j.stuck = j.runs();
+                    self.note(Lane::Job(job % jobs), || "a TaskManager dies".to_owned());
+                }
+            }
+            Act::Savepoint { job } => {
+                let taken = self
+                    .jobs
+                    .get_mut(job % jobs)
+                    .filter(|_| self.savepoints.len() < MOST);
+                if let Some(snapshot) = taken.and_then(|j| j.savepoint(&mut self.store, &mut dice)) {
+                    self.note(Lane::Job(job % jobs), || {
+                        format!("savepoint {}", snapshot.directory())
+                    });
+                    self.oracle.ledger.learn(&snapshot);
+                    self.savepoints.push(Savepoint {
+                        snapshot,
+                        wanted: true,
+                    });
+                }
+            }
+            Act::Dispose { savepoint } => self.dispose(savepoint, &mut dice),
+            Act::Restore { job, claim } => {
+                let Some(old) = self.jobs.get_mut(job % jobs) else {
+                    return;
+                };
+                let from = old.would_restore().filter(|_| old.ended.is_some()).cloned();
+                let spec = old.spec;
+                let Some(from) = from.filter(|f| jobs < MOST && f.is_whole(&self.store, true)) else {
+                    return;
+                };
+                old.wanted = false;
+                // What nobody deleted stands, and its owner could fall back on it.
+                old.fallback = true;
+                self.start(spec, &from, claim, &mut dice);
+            }
+            Act::Redeploy { job } => {
+                let number = self.jobs.len();
+                let Some(old) = self.jobs.get_mut(job % jobs).filter(|j| !j.runs()) else {
+                    return;
+                };
+                if number >= MOST {
+                    return;
+                }
+                old.wanted = false;
+                old.fallback = true;
+                let mut new = Job::redeployed(number, old, &mut dice);
+                new.began = now;
+                self.note(Lane::Job(number), || {
+                    format!("is deployed again in {}", new.directory)
+                });
+                self.jobs.push(new);
+            }
+            Act::RestoreSavepoint {
+                savepoint,
+                claim,
+                of_job,
+            } => {
+                let Some(spec) = self.jobs.get(of_job % jobs).map(|j| j.spec) else {
+                    return;
+                };
+                let n = savepoint % self.savepoints.len().max(1);
+                let Some(s) = self.savepoints.get_mut(n) else {
+                    return;
+                };
+                if jobs >= MOST || !s.wanted || !s.snapshot.is_whole(&self.store, true) {
+                    return;
+                }
+                // Who claims it deletes it some day.
+                s.wanted = claim != Claim::Claim;
+                let from = s.snapshot.clone();
+                self.start(spec, &from, claim, &mut dice);
+            }
+            Act::DeleteOnPurpose { job } => self.delete_on_purpose(job % jobs, &mut dice),
+            Act::Delete { what, by } => {
+                let keys = people::aimed_at(what, &self.jobs, &self.savepoints, &self.store, &mut dice);
+                let by = match by {
+                    Somebody::Person => Hand::Person,
+                    Somebody::WithFlinksRole => Hand::PersonWithFlinksRole,
+                };
+                self.note(Lane::People, || {
+                    format!("{by:?} lays hands on {what:?}: {} keys", keys.len())
+                });
+                self.disturbed |= !keys.is_empty();
+                self.people_delete(keys, by, &mut dice);
+            }
+            Act::Touch { what } | Act::Truncate { what } => {
+                let half = matches!(step.act, Act::Truncate { .. });
+                for key in people::aimed_at(what, &self.jobs, &self.savepoints, &self.store, &mut dice) {
+                    self.note(Lane::People, || format!("writes over {key}; half of it: {half}"));
+                    self.disturbed = true;
+                    self.store.rewrite(&key, half, Hand::Person);
+                }
+            }
+            Act::ColdStart => self.function.cold_start(&mut dice),
+            Act::Pause { on } => {
+                self.function.pause(on);
+                if !on {
+                    self.oracle.ledger.resumed_at = now;
+                }
+                self.note(Lane::People, || format!("pauses restoring: {on}"));
+            }
+            Act::Sweep => self.sweep(),
+            Act::Wait => {}
+        }
+        self.send();
+    }
+
+    /// Of a job that ended long ago, so that nobody could take it for one that runs.
+    pub(super) fn delete_on_purpose(&mut self, job: usize, dice: &mut Dice) {
+        let now = self.now();
+        let Some(j) = self.jobs.get_mut(job) else { return };
+        let completed: Vec<Millis> = j.checkpoints().map(|c| c.completed).collect();
+        let newest = completed.last().copied().unwrap_or(0);
+        // With checkpoints weeks apart nobody can tell for months whether it runs.
+        let interval = match completed.as_slice() {
+            [.., before, newest] => newest - before,
+            _ => 0,
+        };
+        let age = now - newest;
+        let long_ago = j.ended.is_some_and(|e| now - e.at > 2 * DAY) && age > 30 * DAY && age > 10 * interval;
+        if !long_ago {
+            return;
+        }
+        j.wanted = false;
+        j.fallback = false;
+        let directory = j.directory.clone();
+        let keys = self.store.visible(&directory);
+        self.oracle.ledger.deleted_on_purpose(&directory, now);
+        self.note(Lane::People, || {
+            format!("deletes {directory} on purpose: {} keys", keys.len())
+        });
+        self.disturbed |= !keys.is_empty();
+        self.people_delete(keys, Hand::Person, dice);
+    }
+
+    pub(super) fn people_delete(&mut self, keys: Vec<String>, by: Hand, dice: &mut Dice) {
+        let mut at = self.now();
+        for key in keys {
+            self.later(at, Later::PersonDeletes { key, by });
+            at += dice.between(0, 300);
+        }
+    }
+}
