@@ -1,5 +1,6 @@
 //! Many histories at once, and what came of them together.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -32,8 +33,10 @@ pub struct Tally {
     pub unneeded: Vec<(u64, String)>,
     /// What didn't hold, with its seeds.
     pub violations: Vec<(u64, Violation)>,
-    /// The most requests in one call for a message or snapshot.
-    pub requests: f64,
+    /// What the dearest call took, in thousandths of the requests that it might have taken.
+    pub dearest: u64,
+    /// How often things happened that the simulation is for.
+    pub happened: BTreeMap<&'static str, u64>,
     /// How long it took.
     pub took: Duration,
 }
@@ -55,7 +58,10 @@ impl Tally {
         self.cut_short += part.cut_short;
         self.unneeded.extend(part.unneeded);
         self.violations.extend(part.violations);
-        self.requests = self.requests.max(part.requests);
+        self.dearest = self.dearest.max(part.dearest);
+        for (what, times) in part.happened {
+            *self.happened.entry(what).or_default() += times;
+        }
     }
 }
 
@@ -65,7 +71,7 @@ impl fmt::Display for Tally {
         let rate = self.histories as f64 / self.took.as_secs_f64().max(0.001);
         write!(
             f,
-            "{} histories, {} steps, {} deletions, {} calls, {} copies ({} needed by nobody, {} of discards cut short), {} violations; at most {:.1} requests a message; {:.1} s, {rate:.0} histories a second",
+            "{} histories, {} steps, {} deletions, {} calls, {} copies ({} needed by nobody, {} of discards cut short), {} violations; a call took at most {} % of the requests that it may; {:.1} s, {rate:.0} histories a second",
             self.histories,
             self.steps,
             self.deletions,
@@ -74,7 +80,7 @@ impl fmt::Display for Tally {
             self.unneeded.len(),
             self.cut_short,
             self.violations.len(),
-            self.requests,
+            self.dearest / 10,
             self.took.as_secs_f64()
         )
     }
@@ -92,7 +98,8 @@ pub fn play_seed(seed: u64, length: Length) -> Tally {
         cut_short: played.cut_short,
         unneeded: played.unneeded.into_iter().map(|what| (seed, what)).collect(),
         violations: played.violations.into_iter().map(|v| (seed, v)).collect(),
-        requests: played.requests,
+        dearest: played.dearest,
+        happened: played.happened,
         took: Duration::ZERO,
     }
 }

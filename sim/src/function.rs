@@ -1,6 +1,10 @@
 //! The function as it is deployed: a queue, instances that are warm or cold, messages that come again; and what it said, in words that need
 //! nothing of Stayput.
 
+mod anew;
+
+pub use anew::Anew;
+
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -63,6 +67,21 @@ pub struct Said {
     pub class: Option<&'static str>,
     /// The key of the `_metadata` that decided.
     pub about: Option<String>,
+    /// Which handle of it names the object.
+    pub proof: Option<Proof>,
+}
+
+/// Where a record says that a `_metadata` names an object.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Proof {
+    /// The ETag of the bytes; empty: it isn't said.
+    pub etag: String,
+    /// At which byte the handle begins.
+    pub at_byte: usize,
+    /// The operator's id, in hex.
+    pub operator: String,
+    /// The subtask.
+    pub subtask: Option<u32>,
 }
 
 /// A finding that people got.
@@ -521,6 +540,12 @@ fn said(acted: &Acted) -> Said {
         cause: verdict.cause.word(),
         class: verdict.class.map(Class::word),
         about: verdict.decided_by.as_ref().map(|l| l.key().to_owned()),
+        proof: acted.named_by.as_ref().map(|named| Proof {
+            etag: named.etag.clone().unwrap_or_default(),
+            at_byte: named.at_byte,
+            operator: named.operator_id.clone(),
+            subtask: named.subtask,
+        }),
     }
 }
 

@@ -128,6 +128,9 @@ fn said(tally: &Tally, length: Length) -> String {
     for (seed, what) in tally.unneeded.iter().take(MOST_SHOWN) {
         text.push_str(&format!("seed {seed}: restored and needed by nobody: {what}\n"));
     }
+    for (what, times) in &tally.happened {
+        text.push_str(&format!("{times} {what}\n"));
+    }
     text.push_str(&format!("{tally}\n"));
     text
 }

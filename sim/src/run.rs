@@ -2,6 +2,7 @@
 
 mod jobs;
 mod messages;
+mod reordered;
 mod steps;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use s3_model::Model;
 use stayput_core::timestamp::Timestamp;
 
+use self::reordered::Reordering;
 use crate::actors::Job;
 use crate::actors::people::Savepoint;
 use crate::actors::rules::{self, Due};
@@ -42,8 +44,10 @@ pub struct Played {
     pub unneeded: Vec<String>,
     /// Copies of what a dying JobManager had begun to discard.
     pub cut_short: u64,
-    /// The most requests in one call, for one message or snapshot.
-    pub requests: f64,
+    /// What the dearest call took, in thousandths of the requests that it might have taken.
+    pub dearest: u64,
+    /// How often things happened that the simulation is for, in words.
+    pub happened: BTreeMap<&'static str, u64>,
     /// What happened, if it was asked for.
     pub trace: Trace,
 }
@@ -97,6 +101,7 @@ struct Run<'s> {
     dice: Dice,
     sent: Vec<Event>,
     played: Played,
+    reordering: Reordering,
     violated: BTreeSet<&'static str>,
     /// What was last said of the bucket.
     bucket: String,
@@ -122,6 +127,7 @@ pub fn play(scenario: &Scenario, traced: bool) -> Played {
             trace: Trace::new(traced),
             ..Played::default()
         },
+        reordering: Reordering::of(scenario.seed),
         violated: BTreeSet::new(),
         bucket: String::new(),
     };
@@ -139,12 +145,18 @@ pub fn play(scenario: &Scenario, traced: bool) -> Played {
     for step in &scenario.steps {
         at += step.after.max(0);
         run.until(at);
+        run.reorder_sometimes();
         run.step(step);
         run.played.steps += 1;
     }
     run.end();
     let ledger = &mut run.oracle.ledger;
     run.played.copies = ledger.copies;
+    run.played.dearest = ledger.dearest;
+    *run.played
+        .happened
+        .entry("proofs of restores that a second reader checked")
+        .or_default() += ledger.proofs;
     run.played.cut_short = ledger.cut_short;
     run.played.unneeded = std::mem::take(&mut ledger.unneeded);
     run.played
@@ -281,6 +293,16 @@ impl Run<'_> {
             self.until(next);
         }
         self.check();
+        let scene = scene(
+            &self.store,
+            &self.jobs,
+            &self.savepoints,
+            &self.function,
+            self.disturbed,
+            &self.cut_short,
+        );
+        let found = self.oracle.look_at_versions(&scene);
+        self.violations(found.into_iter().collect());
     }
 }
 
@@ -298,6 +320,7 @@ fn scene<'s>(
         store,
         needs: needs(jobs, savepoints),
         wanted: wanted.chain(kept).collect(),
+        directories: jobs.len() + savepoints.len(),
         paused: function.is_paused(),
         disturbed,
         cut_short: cut_short.to_vec(),

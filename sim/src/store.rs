@@ -8,7 +8,7 @@ use s3_documents::lifecycle::{
 };
 use s3_model::{Content, Model, ModelBucket, Object};
 use stayput_core::timestamp::Timestamp;
-use stayput_core::version::{VersionId, VersionKind};
+use stayput_core::version::{VersionEntry, VersionId, VersionKind};
 
 use crate::clock::Millis;
 use crate::scenario::Rule;
@@ -88,6 +88,8 @@ pub struct Store {
     meant_to_go: BTreeSet<String>,
     /// Keys of which somebody wrote half over the whole.
     spoilt: BTreeSet<String>,
+    /// Every data version that anybody ever wrote, but those that rules removed.
+    written: BTreeMap<String, BTreeSet<VersionId>>,
     outbox: Vec<Event>,
     events: u64,
     sizes: u64,
@@ -108,6 +110,7 @@ impl Store {
             came_back: BTreeMap::new(),
             meant_to_go: BTreeSet::new(),
             spoilt: BTreeSet::new(),
+            written: BTreeMap::new(),
             outbox: Vec::new(),
             events: 0,
             sizes: 1000,
@@ -164,6 +167,7 @@ impl Store {
         let id = self.bucket.put(key, object);
         self.hidden.remove(key);
         self.meant_to_go.remove(key);
+        self.remember_version(key, id.clone());
         self.tell(key, Happened::Written(id.to_string()), by);
     }
 
@@ -228,8 +232,30 @@ impl Store {
         }
     }
 
+    fn remember_version(&mut self, key: &str, id: VersionId) {
+        match self.written.get_mut(key) {
+            Some(ids) => ids.insert(id),
+            None => self.written.entry(key.to_owned()).or_default().insert(id),
+        };
+    }
+
+    /// Data versions that somebody wrote, that no rule removed, and that aren't there any more.
+    pub fn vanished(&self) -> Vec<(String, String)> {
+        let mut gone = Vec::new();
+        for (key, ids) in &self.written {
+            let history = self.bucket.history(key);
+            let there: BTreeSet<&VersionId> = history.data_versions().map(|v| &v.id).collect();
+            let missing = ids.iter().filter(|id| !there.contains(id));
+            gone.extend(missing.map(|id| (key.clone(), id.to_string())));
+        }
+        gone
+    }
+
     /// Remembers that the guard put a key back.
     pub fn note_restored(&mut self, key: &str) {
+        if let Some(top) = self.bucket.current(key) {
+            self.remember_version(key, top.id);
+        }
         if let Some(hiding) = self.hidden.remove(key) {
             self.came_back.insert(key.to_owned(), hiding);
         }
@@ -247,7 +273,11 @@ impl Store {
 
     /// A version is gone for good.
     pub fn purge(&mut self, key: &str, version: &str, by: Hand) {
-        if self.bucket.delete_version(key, &VersionId::new(version)) {
+        let id = VersionId::new(version);
+        if self.bucket.delete_version(key, &id) {
+            if let Some(ids) = self.written.get_mut(key) {
+                ids.remove(&id);
+            }
             self.tell(key, Happened::Purged(version.to_owned()), by);
         }
     }
@@ -270,6 +300,18 @@ impl Store {
     /// The bytes that are visible at a key.
     pub fn bytes(&self, key: &str) -> Option<Vec<u8>> {
         match self.bucket.current(key)?.object?.content {
+            Content::Bytes(bytes) => Some(bytes.to_vec()),
+            Content::Zeroes(_) | Content::Withheld(_) => None,
+        }
+    }
+
+    /// The bytes of whichever version of a key has this ETag.
+    pub fn bytes_of(&self, key: &str, etag: &str) -> Option<Vec<u8>> {
+        let history = self.bucket.history(key);
+        let has = |v: &&VersionEntry| matches!(&v.kind, VersionKind::Data { etag: its, .. } if its == etag);
+        let version = history.data_versions().find(has)?;
+        let object = self.bucket.version(key, &version.id)?.object?;
+        match object.content {
             Content::Bytes(bytes) => Some(bytes.to_vec()),
             Content::Zeroes(_) | Content::Withheld(_) => None,
         }

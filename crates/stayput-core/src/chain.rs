@@ -25,6 +25,9 @@ pub struct NamedBy {
     pub handles: u64,
     /// At which byte of `_metadata` the first handle begins.
     pub at_byte: usize,
+    /// The ETag of the `_metadata` in whose bytes that is, so that a second reader can check it; `None`: the bytes came without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub etag: Option<String>,
 }
 
 /// Finds, in the bytes of the `_metadata` at `metadata`, the handles that name the wanted objects. Reads as far as the file can be read.
@@ -125,6 +128,7 @@ impl<'a> Visitor<'a> for Find<'_> {
                 role: reference.role.to_string(),
                 handles: 1,
                 at_byte: reference.span.start,
+                etag: None,
             };
             self.found.insert(object.clone(), first);
         }

@@ -43,6 +43,10 @@ pub struct Ledger {
     pub ended_unseen: u64,
     /// Copies of what a dying JobManager began to discard.
     pub cut_short: u64,
+    /// Proofs that a second reader checked.
+    pub proofs: u64,
+    /// What the dearest call took, in thousandths of what it might have.
+    pub dearest: u64,
 }
 
 impl Ledger {
@@ -66,6 +70,11 @@ impl Ledger {
 
     pub(super) fn naming(&self, key: &str) -> Vec<&Checkpoint> {
         self.written.values().flatten().filter(|c| c.needs(key)).collect()
+    }
+
+    /// How many `_metadata` there ever were.
+    pub(super) fn snapshots(&self) -> usize {
+        self.written.len()
     }
 
     /// Every snapshot that was ever complete.

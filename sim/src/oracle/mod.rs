@@ -3,6 +3,9 @@
 mod excuses;
 mod ledger;
 mod needs;
+mod proof;
+mod reader;
+mod requests;
 
 pub use ledger::Ledger;
 pub use needs::{Kind, Need, needs};
@@ -62,6 +65,8 @@ pub const METADATA_LAST: &str = "_metadata comes back only when everything that 
 pub const BUDGET: &str = "budgets hold";
 /// Requests stay bounded.
 pub const REQUESTS: &str = "requests for an event stay bounded";
+/// Nothing is lost by our hand.
+pub const KEPT: &str = "no data version is ever deleted by us";
 /// Orders don't matter.
 pub const ANY_ORDER: &str = "the same history gives the same verdicts in any order of events";
 
@@ -96,6 +101,8 @@ pub struct Scene<'s> {
     pub paused: bool,
     /// Whether anybody but Flink deleted anything so far.
     pub disturbed: bool,
+    /// How many job directories and savepoints there are, complete or not.
+    pub directories: usize,
     /// Key prefixes of last checkpoints whose discard a dying JobManager cut short.
     pub cut_short: Vec<String>,
 }
@@ -185,6 +192,12 @@ impl<'w> Oracle<'w> {
         !said_before && now >= heard_all + IN_TIME + more
     }
 
+    /// Whether everything that anybody wrote is still there, but for what rules removed.
+    pub fn look_at_versions(&self, scene: &Scene<'_>) -> Option<Violation> {
+        let (key, version) = scene.store.vanished().into_iter().next()?;
+        Some(self.violation(scene, KEPT, format!("version {version} of {key} is gone")))
+    }
+
     /// What a call did, against what everybody wants.
     pub fn look_at_call(&mut self, scene: &Scene<'_>, called: &Called) -> Vec<Violation> {
         let mut found = Vec::new();
@@ -195,6 +208,7 @@ impl<'w> Oracle<'w> {
             found.extend(self.look_at_copy(scene, called, key, version));
         }
         self.ledger.hear(scene.store.now(), called);
+        found.extend(self.look_at_requests(scene, called));
         if self.world.journal && !called.copied.is_empty() {
             let copied = self.ledger.copied_on_day(scene.store.now());
             if copied > self.world.objects_per_day {
@@ -295,21 +309,6 @@ impl<'w> Oracle<'w> {
             .said
             .iter()
             .find(|s| s.key == key && s.did == Did::Restored);
-        if let Some(said) = said {
-            // What nobody can read is no proof, and needs none: lifecycle and strangers are undone beside it.
-            let unreadable = said.class.is_none();
-            let proof = unreadable
-                || said
-                    .about
-                    .as_ref()
-                    .is_some_and(|about| about == key || manifests.iter().any(|c| c.metadata == *about));
-            if !proof {
-                wrong(
-                    PROVEN,
-                    format!("{key} was restored for {:?}, which doesn't name it", said.about),
-                );
-            }
-        }
         if key.ends_with("/_metadata")
             && called.meanwhile.is_empty()
             && let Some(shown) = &shown
@@ -322,6 +321,9 @@ impl<'w> Oracle<'w> {
                 METADATA_LAST,
                 format!("{key} came back, but {} is missing", file.key),
             );
+        }
+        if let Some(said) = said {
+            found.extend(self.look_at_proof(scene, called, said));
         }
         found
     }

@@ -112,10 +112,6 @@ impl Run<'_> {
             }
         }
         self.played.trace.note_call(self.store.now(), called);
-        let work = called.messages + self.jobs.len() + self.savepoints.len() + called.said.len();
-        #[expect(clippy::cast_precision_loss, reason = "a ratio for people")]
-        let requests = called.requests as f64 / (work + 1) as f64;
-        self.played.requests = self.played.requests.max(requests);
         let scene = scene(
             &self.store,
             &self.jobs,

@@ -59,14 +59,20 @@ where
                 .reading
                 .body(metadata, version, self.eyes.mandate.metadata_limit.bytes())
                 .await;
+            let (mut of_snapshot, mut etag) = (BTreeMap::new(), None);
             if let Ok(body) = body {
-                found.extend(named_by(&body.bytes, metadata, &objects));
+                of_snapshot = named_by(&body.bytes, metadata, &objects);
+                etag = Some(body.head.etag);
             }
             for object in objects {
                 if let Some(sink) = self.survey.sinks.named_by(metadata, &object) {
-                    found.entry(object).or_insert(sink);
+                    of_snapshot.entry(object).or_insert(sink);
                 }
             }
+            for named in of_snapshot.values_mut() {
+                named.etag.clone_from(&etag);
+            }
+            found.extend(of_snapshot);
         }
         found
     }

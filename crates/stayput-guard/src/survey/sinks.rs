@@ -50,6 +50,7 @@ impl SinkStates {
             role: "sink.tail".to_owned(),
             handles: 1,
             at_byte: whose.at_byte,
+            etag: None,
         })
     }
 

@@ -1,0 +1,67 @@
+//! Whether a restore has a proof that a second reader can check: the `_metadata` that is named, as it was read then, names the object at the byte and by the
+//! operator that the record says.
+
+use super::reader;
+use super::{Oracle, PROVEN, Scene, Violation};
+use crate::actors::Checkpoint;
+use crate::function::{Called, Said};
+use crate::store::BUCKET;
+
+impl Oracle<'_> {
+    /// What is wrong with the proof of a restore.
+    pub(super) fn look_at_proof(
+        &mut self,
+        scene: &Scene<'_>,
+        called: &Called,
+        said: &Said,
+    ) -> Option<Violation> {
+        // What nobody can read is no proof, and needs none: lifecycle and strangers are undone beside it.
+        let why = match (&said.about, &said.class) {
+            (_, None) => return None,
+            (None, Some(_)) => "for nobody".to_owned(),
+            // A `_metadata` is what it is by its place.
+            (Some(about), Some(_)) if *about == said.key => return None,
+            (Some(about), Some(_)) => self.why_no_proof(scene, called, said, about)?,
+        };
+        let what = format!("{} was restored {why}", said.key);
+        Some(self.violation(scene, PROVEN, what))
+    }
+
+    fn why_no_proof(
+        &mut self,
+        scene: &Scene<'_>,
+        called: &Called,
+        said: &Said,
+        about: &str,
+    ) -> Option<String> {
+        let Some(proof) = &said.proof else {
+            // Where it couldn't be read once more, or somebody has written over it since, the record names the snapshot alone.
+            let names = |c: &&Checkpoint| c.metadata == about;
+            let excused = called.disturbed || scene.store.was_spoilt(about);
+            if excused && self.ledger.naming(&said.key).iter().any(names) {
+                return None;
+            }
+            return Some(format!("for {about}, and no handle of it is said to name it"));
+        };
+        let Some(bytes) = scene.store.bytes_of(about, &proof.etag) else {
+            return Some(format!(
+                "for {about} with the ETag {:?}, which no version has",
+                proof.etag
+            ));
+        };
+        let named = reader::read(&bytes);
+        let own = about.trim_end_matches("_metadata");
+        let handle = named.iter().find(|n| n.at == proof.at_byte);
+        let says = handle.is_some_and(|n| {
+            let key = n.key(BUCKET, own);
+            let names = if n.directory {
+                said.key.starts_with(&key)
+            } else {
+                key == said.key
+            };
+            names && n.operator == proof.operator && n.subtask == proof.subtask
+        });
+        self.ledger.proofs += u64::from(says);
+        (!says).then(|| format!("for {about}, where byte {} says {handle:?}", proof.at_byte))
+    }
+}
