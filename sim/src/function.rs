@@ -267,6 +267,7 @@ impl Function {
                         sequencer: None,
                         region: None,
                         source,
+                        agent: Agent::Unknown,
                     })
                 })
             }

@@ -13,6 +13,7 @@
 //! | [`inventory`] | the CSV files of S3 Inventory |
 //! | [`lifecycle`] | `aws s3api get-bucket-lifecycle-configuration`, and the XML of S3's API |
 //! | [`bucket`] | `aws s3api get-bucket-versioning`, and a bucket's settings in one document |
+//! | [`notification_configuration`] | the XML of GetBucketNotificationConfiguration; and puts something into it |
 //! | [`encoding`] | the two encodings of keys: form and percent |
 #![warn(missing_docs)]
 
@@ -24,6 +25,7 @@ pub mod inventory;
 pub mod lifecycle;
 pub mod listing;
 pub mod notification;
+pub mod notification_configuration;
 mod timestamp;
 mod tolerant;
 

@@ -5,7 +5,7 @@ use crate::error::DocumentError;
 
 mod json;
 mod rule;
-mod xml;
+pub(crate) mod xml;
 
 pub(crate) use json::{LifecycleJson, from_json};
 

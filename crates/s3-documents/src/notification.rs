@@ -105,7 +105,7 @@ pub enum Deletion {
     Unspecified,
 }
 
-/// Who deleted.
+/// Who deleted or wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Agent {
     /// A lifecycle rule of the bucket: an event `LifecycleExpiration:*`, or EventBridge's reason `Lifecycle Expiration`.
@@ -149,6 +149,8 @@ pub struct CreatedObject {
     pub region: Option<String>,
     /// Which of S3's two kinds of event this was.
     pub source: Source,
+    /// Who wrote it, as far as the event tells.
+    pub agent: Agent,
 }
 
 /// An event that is neither a deletion nor a creation.

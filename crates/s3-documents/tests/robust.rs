@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use s3_documents::notification::{Delivery, parse_body, parse_delivery};
+use s3_documents::notification_configuration::NotificationConfiguration;
 use s3_documents::{bucket, lifecycle, listing};
 use serde_json::{Value, json};
 
@@ -31,6 +32,7 @@ fn read_as_everything(bytes: &[u8]) {
     let _ = lifecycle::parse(bytes);
     let _ = bucket::parse_versioning(bytes);
     let _ = bucket::parse_configuration(bytes);
+    let _ = NotificationConfiguration::parse(bytes);
 }
 
 #[test]

@@ -1,5 +1,6 @@
-//! What must hold of any bytes that are read as one of a bucket's documents: lifecycle rules, listings, versioning.
+//! What must hold of any bytes that are read as one of a bucket's documents: lifecycle rules, listings, versioning, notifications.
 
+use s3_documents::notification_configuration::NotificationConfiguration;
 use s3_documents::{bucket, lifecycle, listing};
 
 use crate::document_error::check_error;
@@ -29,6 +30,16 @@ pub fn check(bytes: &[u8]) -> bool {
     let objects = bounded("objects", most, || listing::parse_objects(bytes));
     let versioning = bounded("versioning", most, || bucket::parse_versioning(bytes));
     let configuration = bounded("configuration", most, || bucket::parse_configuration(bytes));
+    let sends = bounded("notifications", most, || NotificationConfiguration::parse(bytes));
+    if let Ok(sends) = &sends {
+        assert_eq!(sends.text().as_bytes(), bytes);
+        let unchanged = sends.merged(&[], false).expect("nothing overlaps with nothing");
+        assert!(unchanged.changes_nothing() && unchanged.text == sends.text());
+        if let Ok(merged) = sends.merged(&[], true) {
+            let after = NotificationConfiguration::parse(merged.text.as_bytes());
+            assert!(after.is_ok_and(|a| a.to_event_bridge && a.sendings.len() == sends.sendings.len()));
+        }
+    }
     let whole = rules.is_ok();
     let errors = [
         rules.err(),
@@ -36,6 +47,7 @@ pub fn check(bytes: &[u8]) -> bool {
         objects.err(),
         versioning.err(),
         configuration.err(),
+        sends.err(),
     ];
     errors.iter().flatten().for_each(check_error);
     whole

@@ -308,7 +308,7 @@ fn unknown<T>(node: Node<'_, '_>) -> Result<T, Problem> {
     )
 }
 
-fn fault<T>(node: Node<'_, '_>, detail: String) -> Result<T, Problem> {
+pub(crate) fn fault<T>(node: Node<'_, '_>, detail: String) -> Result<T, Problem> {
     Err(Problem::Xml {
         at: node.range().start,
         detail,
@@ -316,7 +316,7 @@ fn fault<T>(node: Node<'_, '_>, detail: String) -> Result<T, Problem> {
 }
 
 /// The byte of a place that the XML reader gives as line and column in characters, both counted from 1.
-fn offset(text: &str, at: roxmltree::TextPos) -> usize {
+pub(crate) fn offset(text: &str, at: roxmltree::TextPos) -> usize {
     let (row, column) = (at.row.max(1) as usize, at.col.max(1) as usize);
     let line = match row {
         1 => 0,

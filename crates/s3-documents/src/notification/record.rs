@@ -182,9 +182,6 @@ pub(super) fn from_notification(record: &Notification<'_, '_>) -> Result<Record,
             Source::Notification,
         )
     };
-    let Some(what) = what else {
-        return Ok(created(subject));
-    };
     let agent = if name.starts_with("LifecycleExpiration:") {
         Agent::Lifecycle
     } else {
@@ -197,6 +194,9 @@ pub(super) fn from_notification(record: &Notification<'_, '_>) -> Result<Record,
             Some(principal) => Agent::Principal(principal.to_owned()),
             None => Agent::Unknown,
         }
+    };
+    let Some(what) = what else {
+        return Ok(created(subject, agent));
     };
     deleted(subject, what, agent, "s3.object.versionId")
 }
@@ -262,7 +262,8 @@ pub(super) fn from_event_bridge(event: &EventBridge<'_, '_>) -> Result<Record, P
         )
     };
     if !is_deleted {
-        return Ok(created(subject));
+        let requester = detail.requester.filled().map(str::to_owned);
+        return Ok(created(subject, requester.map_or(Agent::Unknown, Agent::Account)));
     }
     let what = match detail.deletion_type.text() {
         Some("Permanently Deleted") => Deletion::Removed,
@@ -329,7 +330,7 @@ fn deleted(
     }))
 }
 
-fn created(subject: Subject<'_>) -> Record {
+fn created(subject: Subject<'_>, agent: Agent) -> Record {
     Record::Created(CreatedObject {
         bucket: subject.bucket.to_owned(),
         key: subject.key.into_owned(),
@@ -340,6 +341,7 @@ fn created(subject: Subject<'_>) -> Record {
         sequencer: subject.sequencer,
         region: subject.region,
         source: subject.source,
+        agent,
     })
 }
 
