@@ -163,6 +163,29 @@ impl Cloud {
         );
     }
 
+    /// Writes one of a bucket's settings, such as `lifecycle`, as S3's API takes it.
+    pub fn set(&self, bucket: &str, setting: &str, document: &str) {
+        let path = format!("/{bucket}?{setting}");
+        self.expect("s3", "PUT", &path, &[], document.as_bytes());
+    }
+
+    /// Reads one of a bucket's settings, as S3's API gives it.
+    pub fn setting(&self, bucket: &str, setting: &str) -> String {
+        let answer = self.expect("s3", "GET", &format!("/{bucket}?{setting}"), &[], b"");
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    /// Makes a bucket with Object Lock, which keeps versions.
+    pub fn make_locked_bucket(&self, bucket: &str) {
+        let headers = [("x-amz-bucket-object-lock-enabled", "true")];
+        self.expect("s3", "PUT", &format!("/{bucket}"), &headers, b"");
+    }
+
+    /// Makes a bucket that keeps no versions.
+    pub fn make_bucket(&self, bucket: &str) {
+        self.expect("s3", "PUT", &format!("/{bucket}"), &[], b"");
+    }
+
     /// Writes an object.
     pub fn put(&self, bucket: &str, key: &str, bytes: &[u8]) {
         self.expect("s3", "PUT", &format!("/{bucket}/{key}"), &[], bytes);
@@ -388,11 +411,18 @@ impl Cloud {
         self.expect("lambda", "POST", &path, &headers, payload)
     }
 
-    /// A call of the older services, which take forms and answer in XML.
-    fn form(&self, service: &str, fields: &[(&str, &str)]) -> String {
+    /// A call of the older services (CloudFormation, IAM), which take forms and answer in XML.
+    pub(crate) fn form(&self, service: &str, fields: &[(&str, &str)]) -> String {
+        let encoded = |text: &str| {
+            let bytes = text.bytes().map(|b| match b {
+                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' => char::from(b).to_string(),
+                b => format!("%{b:02X}"),
+            });
+            bytes.collect::<String>()
+        };
         let body: Vec<String> = fields
             .iter()
-            .map(|(name, value)| format!("{name}={value}"))
+            .map(|(name, value)| format!("{name}={}", encoded(value)))
             .collect();
         let headers = [("content-type", "application/x-www-form-urlencoded")];
         let answer = self.expect(service, "POST", "/", &headers, body.join("&").as_bytes());

@@ -7,6 +7,7 @@
 pub mod cloud;
 pub mod deployment;
 pub mod emulator;
+pub mod iam;
 pub mod rebase;
 pub mod recorder;
 pub mod relay;

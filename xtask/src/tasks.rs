@@ -283,10 +283,6 @@ impl System {
                 .variables
                 .extend(ceph.as_ref().map(|c| ("STAYPUT_CEPH", c.url())));
             system._ceph = ceph;
-            if let Some(programs) = steps.part("build the command", required("ceph"), || build_programs(root))
-            {
-                system.tell("STAYPUT_COMMAND", &programs.join("stayput"));
-            }
         }
         if all || required("seaweedfs") {
             let seaweedfs = steps.part("start SeaweedFS", required("seaweedfs"), || start_seaweedfs(root));
@@ -294,6 +290,12 @@ impl System {
                 .variables
                 .extend(seaweedfs.as_ref().map(|s| ("STAYPUT_SEAWEEDFS", s.url())));
             system._seaweedfs = seaweedfs;
+        }
+        let command = required("ceph") || required("seaweedfs");
+        if (all || command)
+            && let Some(programs) = steps.part("build the command", command, || build_programs(root))
+        {
+            system.tell("STAYPUT_COMMAND", &programs.join("stayput"));
         }
         system
     }

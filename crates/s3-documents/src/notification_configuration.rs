@@ -95,7 +95,13 @@ impl Sending {
 impl fmt::Display for Sending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let id = self.id.as_deref().unwrap_or("(unnamed)");
-        write!(f, "{id}: {} to the {} {}", self.events.join(", "), self.target, self.arn)?;
+        write!(
+            f,
+            "{id}: {} to the {} {}",
+            self.events.join(", "),
+            self.target,
+            self.arn
+        )?;
         if !self.prefix.is_empty() {
             write!(f, ", keys {}*", self.prefix)?;
         }
@@ -167,7 +173,14 @@ impl Wanted {
 /// As one line for people.
 impl fmt::Display for Wanted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {} to the {} {}", self.id, self.events.join(", "), self.target, self.arn)?;
+        write!(
+            f,
+            "{}: {} to the {} {}",
+            self.id,
+            self.events.join(", "),
+            self.target,
+            self.arn
+        )?;
         if !self.prefix.is_empty() {
             write!(f, ", keys {}*", self.prefix)?;
         }
@@ -211,7 +224,9 @@ pub struct Merged {
 impl Merged {
     /// Whether everything was there already.
     pub fn changes_nothing(&self) -> bool {
-        self.changes.iter().all(|change| matches!(change, Change::Kept(_)))
+        self.changes
+            .iter()
+            .all(|change| matches!(change, Change::Kept(_)))
     }
 }
 
@@ -296,7 +311,9 @@ impl NotificationConfiguration {
     fn root_name(&self) -> &str {
         let rest = &self.text[self.root_start()..];
         let name = rest.trim_start_matches('<');
-        let end = name.find(|c: char| c.is_whitespace() || c == '/' || c == '>').unwrap_or(name.len());
+        let end = name
+            .find(|c: char| c.is_whitespace() || c == '/' || c == '>')
+            .unwrap_or(name.len());
         &name[..end]
     }
 
@@ -362,8 +379,12 @@ fn read(text: &str) -> Result<NotificationConfiguration, Problem> {
 
 fn sending(node: Node<'_, '_>, target: Target, arns: &[&str]) -> Result<Sending, Problem> {
     let texts = |name: &str| {
-        let of_name = node.children().filter(|c| c.is_element() && c.tag_name().name() == name);
-        of_name.map(|c| text_of(c).trim().to_owned()).collect::<Vec<String>>()
+        let of_name = node
+            .children()
+            .filter(|c| c.is_element() && c.tag_name().name() == name);
+        of_name
+            .map(|c| text_of(c).trim().to_owned())
+            .collect::<Vec<String>>()
     };
     let Some(arn) = arns.iter().find_map(|name| texts(name).into_iter().next()) else {
         return fault(node, format!("{} names no target", node.tag_name().name()));
@@ -382,7 +403,9 @@ fn sending(node: Node<'_, '_>, target: Target, arns: &[&str]) -> Result<Sending,
         filter_says_more: false,
         at: node.range(),
     };
-    let filter = node.children().filter(|c| c.is_element() && c.tag_name().name() == "Filter");
+    let filter = node
+        .children()
+        .filter(|c| c.is_element() && c.tag_name().name() == "Filter");
     for part in filter.flat_map(|f| f.children()).filter(Node::is_element) {
         if part.tag_name().name() != "S3Key" {
             // Ceph writes empty ones.
@@ -391,7 +414,9 @@ fn sending(node: Node<'_, '_>, target: Target, arns: &[&str]) -> Result<Sending,
         }
         for rule in part.children().filter(Node::is_element) {
             let of = |name: &str| {
-                let child = rule.children().find(|c| c.is_element() && c.tag_name().name() == name);
+                let child = rule
+                    .children()
+                    .find(|c| c.is_element() && c.tag_name().name() == name);
                 child.map(text_of).unwrap_or_default()
             };
             match of("Name").trim().to_ascii_lowercase().as_str() {
@@ -412,7 +437,10 @@ fn text_of(node: Node<'_, '_>) -> String {
 
 /// Whether an event type means all that another one does; either may end in `*`.
 fn covers(type_: &str, other: &str) -> bool {
-    type_ == other || type_.strip_suffix('*').is_some_and(|start| other.starts_with(start))
+    type_ == other
+        || type_
+            .strip_suffix('*')
+            .is_some_and(|start| other.starts_with(start))
 }
 
 /// An event type that both mean, if some key fits both filters.

@@ -71,7 +71,11 @@ fn what_was_there_keeps_its_bytes_and_doing_it_twice_changes_nothing() {
     for text in cases {
         let there = read(text);
         // Ceph's takes markers of every key, so there only what rules do is free.
-        let wanted = if *text == CEPH { ours("")[..1].to_vec() } else { ours("checkpoints/") };
+        let wanted = if *text == CEPH {
+            ours("")[..1].to_vec()
+        } else {
+            ours("checkpoints/")
+        };
         for bridge in [false, true] {
             let merged = there.merged(&wanted, bridge).unwrap();
             assert!(!merged.changes_nothing());
@@ -80,7 +84,12 @@ fn what_was_there_keeps_its_bytes_and_doing_it_twice_changes_nothing() {
             assert_eq!(after.to_event_bridge, bridge, "{}", merged.text);
             assert_eq!(after.sendings.len(), there.sendings.len() + wanted.len());
             assert_eq!(after.not_understood, there.not_understood);
-            let common = there.text().bytes().zip(merged.text.bytes()).take_while(|(a, b)| a == b).count();
+            let common = there
+                .text()
+                .bytes()
+                .zip(merged.text.bytes())
+                .take_while(|(a, b)| a == b)
+                .count();
             let (head, tail) = there.text().split_at(common);
             assert!(merged.text.starts_with(head));
             if !text.contains("/>") {
@@ -106,12 +115,22 @@ fn one_of_our_name_that_differs_is_replaced_and_nothing_else() {
     let mut wanted = ours("checkpoints/");
     wanted[1].arn.push_str("-of-the-new-stack");
     let merged = before.merged(&wanted, false).unwrap();
-    let removed = merged.changes.iter().filter(|c| matches!(c, Change::Removed(s) if s.id.as_deref() == Some("stayput-removals")));
-    let added = merged.changes.iter().filter(|c| matches!(c, Change::Added(w) if w.id == "stayput-removals"));
+    let removed = merged
+        .changes
+        .iter()
+        .filter(|c| matches!(c, Change::Removed(s) if s.id.as_deref() == Some("stayput-removals")));
+    let added = merged
+        .changes
+        .iter()
+        .filter(|c| matches!(c, Change::Added(w) if w.id == "stayput-removals"));
     assert_eq!((removed.count(), added.count(), merged.changes.len()), (1, 1, 6));
     let after = read(&merged.text);
     assert_eq!(after.sendings.len(), 5);
-    for part in ["<!-- of the data team -->", r#"<VectorConfiguration mode="x"><Id>new</Id></VectorConfiguration>"#, "índice &amp; more"] {
+    for part in [
+        "<!-- of the data team -->",
+        r#"<VectorConfiguration mode="x"><Id>new</Id></VectorConfiguration>"#,
+        "índice &amp; more",
+    ] {
         assert!(merged.text.contains(part), "{part}");
     }
 }
@@ -120,9 +139,14 @@ fn one_of_our_name_that_differs_is_replaced_and_nothing_else() {
 fn s3_would_refuse_what_overlaps_so_it_is_named_before() {
     let there = read(BUSY);
     let overlaps = there.merged(&ours(""), false).unwrap_err();
-    let [only] = overlaps.as_slice() else { panic!("{overlaps:?}") };
+    let [only] = overlaps.as_slice() else {
+        panic!("{overlaps:?}")
+    };
     assert_eq!(only.there.id.as_deref(), Some("thumbnails"));
-    assert_eq!((only.event.as_str(), only.wanted.id.as_str()), ("s3:ObjectRemoved:Delete", "stayput-removals"));
+    assert_eq!(
+        (only.event.as_str(), only.wanted.id.as_str()),
+        ("s3:ObjectRemoved:Delete", "stayput-removals")
+    );
     // Another prefix, another event, or a narrower one of ours: no overlap.
     for (event, prefix, overlaps) in [
         (REMOVALS, "images/2026/", true),
@@ -155,12 +179,23 @@ fn names_of_others_are_written_so_that_they_are_read_as_they_are() {
 fn what_cant_be_read_is_refused_with_its_place() {
     for (text, at) in [
         ("<Other/>", "Other"),
-        ("<NotificationConfiguration><QueueConfiguration><Event>x</Event></QueueConfiguration></NotificationConfiguration>", "names no target"),
-        ("<NotificationConfiguration><QueueConfiguration><Queue>q</Queue></QueueConfiguration></NotificationConfiguration>", "has no Event"),
+        (
+            "<NotificationConfiguration><QueueConfiguration><Event>x</Event></QueueConfiguration></NotificationConfiguration>",
+            "names no target",
+        ),
+        (
+            "<NotificationConfiguration><QueueConfiguration><Queue>q</Queue></QueueConfiguration></NotificationConfiguration>",
+            "has no Event",
+        ),
         ("<NotificationConfiguration>", "byte"),
-        ("<!DOCTYPE a [<!ENTITY b \"c\">]><NotificationConfiguration>&b;</NotificationConfiguration>", "byte"),
+        (
+            "<!DOCTYPE a [<!ENTITY b \"c\">]><NotificationConfiguration>&b;</NotificationConfiguration>",
+            "byte",
+        ),
     ] {
-        let error = NotificationConfiguration::parse(text.as_bytes()).unwrap_err().to_string();
+        let error = NotificationConfiguration::parse(text.as_bytes())
+            .unwrap_err()
+            .to_string();
         assert!(error.contains(at), "{error}");
     }
 }

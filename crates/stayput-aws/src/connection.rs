@@ -86,7 +86,7 @@ impl Connection {
     }
 
     /// Whether the server is none of AWS's own.
-    pub(crate) fn is_foreign(&self) -> bool {
+    pub fn is_foreign(&self) -> bool {
         self.foreign
     }
 
@@ -98,6 +98,12 @@ impl Connection {
             config = config.request_checksum_calculation(RequestChecksumCalculation::WhenRequired);
         }
         aws_sdk_s3::Client::from_conf(config.build())
+    }
+
+    /// What the clients of other services are made with.
+    #[cfg(feature = "tools")]
+    pub(crate) fn sdk(&self) -> &SdkConfig {
+        &self.sdk
     }
 
     /// The id of the role or user that these requests come from, as events name it: `AROAEXAMPLEID`, without the session's name.

@@ -8,6 +8,7 @@ use stayput_guard::port::{PortError, PortErrorKind};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call<'a> {
     pub(crate) operation: &'static str,
+    /// Empty where another service than S3 is asked; `key` is then the name of what it is asked about.
     pub(crate) bucket: &'a str,
     pub(crate) key: &'a str,
 }
@@ -21,8 +22,18 @@ impl<'a> Call<'a> {
         }
     }
 
+    /// A call to another service than S3.
+    #[cfg(feature = "tools")]
+    pub(crate) fn about(operation: &'static str, subject: &'a str) -> Self {
+        Self::on(operation, "", subject)
+    }
+
     pub(crate) fn error(self, kind: PortErrorKind) -> PortError {
-        PortError::new(kind, self.operation, format!("s3://{}/{}", self.bucket, self.key))
+        let subject = match self.bucket {
+            "" => self.key.to_owned(),
+            bucket => format!("s3://{bucket}/{}", self.key),
+        };
+        PortError::new(kind, self.operation, subject)
     }
 
     /// An answer that breaks S3's rules. The next one may be better.
@@ -133,7 +144,7 @@ pub(crate) fn not_sent(said: &str) -> Option<&'static str> {
     None
 }
 
-/// The permissions that an operation takes (AWS's service authorization reference for S3).
+/// The permissions that an operation takes (AWS's service authorization reference).
 fn actions(operation: &str) -> &'static [&'static str] {
     match operation {
         "ListObjectsV2" => &["s3:ListBucket"],
@@ -153,6 +164,21 @@ fn actions(operation: &str) -> &'static [&'static str] {
         ],
         "GetBucketVersioning" => &["s3:GetBucketVersioning"],
         "GetBucketLifecycleConfiguration" => &["s3:GetLifecycleConfiguration"],
+        "GetBucketNotificationConfiguration" => &["s3:GetBucketNotification"],
+        "PutBucketNotificationConfiguration" => &["s3:PutBucketNotification"],
+        "GetObjectLockConfiguration" => &["s3:GetBucketObjectLockConfiguration"],
+        "GetBucketEncryption" => &["s3:GetEncryptionConfiguration"],
+        "GetBucketReplication" => &["s3:GetReplicationConfiguration"],
+        "GetRole" => &["iam:GetRole"],
+        "GetUser" => &["iam:GetUser"],
+        "SimulatePrincipalPolicy" => &["iam:SimulatePrincipalPolicy"],
+        "DescribeKey" => &["kms:DescribeKey"],
+        "ReceiveMessage" => &[
+            "sqs:ReceiveMessage",
+            "kms:Decrypt of the queue's key if it has one",
+        ],
+        "DeleteMessageBatch" => &["sqs:DeleteMessage"],
+        "ChangeMessageVisibilityBatch" => &["sqs:ChangeMessageVisibility"],
         _ => &[],
     }
 }
@@ -173,6 +199,12 @@ impl Said<'_> {
         let message = self.message.unwrap_or_default();
         match self.code.unwrap_or_default() {
             "NoSuchKey" | "NoSuchVersion" | "NoSuchBucket" | "NotFound" => return PortErrorKind::NotFound,
+            // IAM, KMS and SQS answer 400 to what S3 answers 404 and 403 to.
+            "NoSuchEntity"
+            | "NotFoundException"
+            | "QueueDoesNotExist"
+            | "AWS.SimpleQueueService.NonExistentQueue" => return PortErrorKind::NotFound,
+            "AccessDenied" | "AccessDeniedException" => return PortErrorKind::Denied,
             // GET or HEAD of a marker by its id.
             "MethodNotAllowed" if self.is_marker => return PortErrorKind::NotFound,
             "InvalidArgument" if message.contains("version id") => return PortErrorKind::NotFound,
@@ -249,6 +281,8 @@ mod tests {
             (404, Some("NoSuchBucket"), NotFound),
             (404, None, NotFound),
             (403, Some("AccessDenied"), Denied),
+            (400, Some("AccessDeniedException"), Denied),
+            (400, Some("NoSuchEntity"), NotFound),
             (403, None, Denied),
             (403, Some("InvalidObjectState"), Archived),
             (403, Some("RequestTimeTooSkewed"), Transient),

@@ -7,20 +7,31 @@
 //! | [`Journal`](stayput_guard::port::Journal) | [`journal::S3Journal`] |
 //! | [`Clock`](stayput_guard::port::Clock) | [`clock::SystemClock`] |
 //!
+//! With the feature `tools`, what `stayput doctor`, `setup` and `serve` ask besides: [`bucket_settings`], [`identity`], [`encryption_key`],
+//! [`queue`].
+//!
 //! Nothing here deletes: the crate makes no request that removes or hides an object.
 #![warn(missing_docs)]
 
 mod body;
+#[cfg(feature = "tools")]
+pub mod bucket_settings;
 pub mod clock;
 pub mod connection;
 pub mod copies;
+#[cfg(feature = "tools")]
+pub mod encryption_key;
 mod failure;
+#[cfg(feature = "tools")]
+pub mod identity;
 pub mod journal;
 mod lifecycle;
 mod pacer;
 mod page_order;
 mod paging;
-mod probe;
+pub mod probe;
+#[cfg(feature = "tools")]
+pub mod queue;
 pub mod s3;
 #[cfg(test)]
 mod scripted;

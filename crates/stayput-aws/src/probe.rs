@@ -17,11 +17,25 @@ const TAG: &str = "stayput=probe";
 
 /// What is known of a server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Habits {
+pub struct Habits {
     /// It is known to honour the condition, at least where nobody else writes.
-    pub(crate) honours_condition: bool,
+    pub honours_condition: bool,
     /// It is known to keep the tags of a copy that gets new metadata.
-    pub(crate) keeps_tags: bool,
+    pub keeps_tags: bool,
+}
+
+/// Asks a server, whosever it is, by writing the object `probe` below `control` and copying it onto itself. `control` is a prefix: its key
+/// ends in `/` or is empty.
+///
+/// # Errors
+/// The object can't be written or copied.
+#[cfg(feature = "tools")]
+pub async fn ask_below(
+    connection: &crate::connection::Connection,
+    control: &ObjectLocation,
+) -> Result<Habits, PortError> {
+    let at = ObjectLocation::new(control.bucket(), format!("{}{NAME}", control.key()));
+    ask_a_stranger(&connection.s3(), &at).await
 }
 
 /// Whose server it is: AWS's own keeps what AWS promises, of others it must be seen.

@@ -2,12 +2,15 @@
 #![warn(missing_docs)]
 
 pub mod audit;
+pub mod doctor;
 pub mod exit;
 pub mod guard_command;
 pub mod input;
 pub mod inspect;
+pub mod principal;
 pub mod quantity;
 pub mod refs;
 pub mod replay;
+pub mod setup;
 pub mod terminal;
 pub mod ui;

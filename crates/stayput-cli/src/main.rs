@@ -5,12 +5,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use stayput_aws::connection::Connection;
 use stayput_cli::audit;
+use stayput_cli::doctor;
 use stayput_cli::exit::Exit;
 use stayput_cli::guard_command::{self, PrepareError, Prepared};
 use stayput_cli::inspect;
 use stayput_cli::refs;
 use stayput_cli::replay::{Process, Rehearsal, Story};
+use stayput_cli::setup;
 use stayput_cli::terminal::{Shown, ShownJson, WhileRead, complain};
 use stayput_cli::ui;
 
@@ -34,6 +37,11 @@ enum Command {
     Guard(guard_command::Arguments),
     /// Looks at everything that snapshots need, whoever told of it or not; says what it would do, or does it with --apply
     Sweep(guard_command::SweepArguments),
+    /// Says everything that decides whether Stayput can help with a bucket, why it matters, and how to put it right
+    Doctor(doctor::Arguments),
+    /// Lets a bucket send its deletions to Stayput without losing what it sends already, and prints settings; says what changes, or does it
+    /// with --apply
+    Setup(setup::Arguments),
     /// Shows checkpoints in a browser: the inspector, from this machine for this machine
     Ui(ui::Arguments),
     /// Plays an acceptance story on a model of S3 and prints one verdict for each key and look, as ndjson
@@ -53,6 +61,18 @@ fn main() -> ExitCode {
         Command::Guard(arguments) => guard(guard_command::prepare(&arguments)),
         Command::Sweep(arguments) => guard(guard_command::prepare_sweep(&arguments)),
         Command::Audit(arguments) => printing(|out| audit::run(&arguments, out)),
+        Command::Doctor(arguments) => {
+            on_connection(
+                async |connection, out| match doctor::ask(&arguments, &connection).await {
+                    Ok(facts) => doctor::answer(&arguments, &facts, out),
+                    Err((exit, message)) => Ok(said(exit, &message)),
+                },
+            )
+        }
+        Command::Setup(arguments) => on_connection(async |connection, out| {
+            let ended = setup::run(&arguments, &connection, out).await?;
+            Ok(ended.unwrap_or_else(|error| said(error.exit(), &error.to_string())))
+        }),
         Command::Ui(arguments) => printing(|out| ui::run(&arguments, out)),
         Command::Replay { story, keep_process } => {
             let process = if keep_process {
@@ -76,6 +96,25 @@ fn printing(run: impl FnOnce(&mut dyn Write) -> std::io::Result<Exit>) -> ExitCo
             Exit::CantTell.into()
         }
     }
+}
+
+/// Connects as the environment says, and runs what prints.
+fn on_connection(run: impl AsyncFnOnce(Connection, &mut dyn Write) -> std::io::Result<Exit>) -> ExitCode {
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(e) => return failed(&e),
+    };
+    let connection = match runtime.block_on(Connection::from_env()) {
+        Ok(connection) => connection,
+        Err(e) => return failed(&e),
+    };
+    printing(|out| runtime.block_on(run(connection, out)))
+}
+
+/// Why there is no answer, and how the command ends.
+fn said(exit: Exit, message: &str) -> Exit {
+    complain(format_args!("stayput: {}", Shown(message)));
+    exit
 }
 
 /// Ends with 2 if settings, messages or environment make no sense.

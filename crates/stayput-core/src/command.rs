@@ -9,7 +9,12 @@ use crate::shown::is_unsafe;
 /// It is one line without a control character, safe to paste into any POSIX shell, and means these very values: no part of a name
 /// becomes a command, an option, or the name of a local file that the AWS command would read (`file://…`).
 pub fn aws_s3api(operation: &str, parameters: &[(&str, &str)]) -> String {
-    let mut command = format!("aws s3api {operation}");
+    aws("s3api", operation, parameters)
+}
+
+/// The same for another service of the AWS command, whose parameters are named as its API names them.
+pub fn aws(service: &str, operation: &str, parameters: &[(&str, &str)]) -> String {
+    let mut command = format!("aws {service} {operation}");
     if parameters.iter().all(|(_, value)| is_an_argument(value)) {
         for (name, value) in parameters {
             command += &format!(" {} {}", option(name), quoted(value));
@@ -42,8 +47,8 @@ pub fn is_an_argument(text: &str) -> bool {
     !text.contains(is_unsafe) && !means_more.iter().any(|start| text.starts_with(start))
 }
 
-/// For a POSIX shell.
-fn quoted(text: &str) -> String {
+/// One argument for a POSIX shell, whatever the text.
+pub fn quoted(text: &str) -> String {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"/._-".contains(&b);
     if !text.is_empty() && text.bytes().all(plain) {
         text.to_owned()

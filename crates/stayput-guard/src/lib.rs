@@ -20,6 +20,7 @@
 
 pub mod batch;
 pub mod causes;
+pub mod doctor;
 pub mod guard;
 mod inspect;
 pub mod mandate;

@@ -1,6 +1,7 @@
 //! The ports against real servers.
 
 mod conformance;
+mod doctor;
 mod lifecycle;
 mod ports;
 mod programs;

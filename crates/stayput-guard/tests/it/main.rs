@@ -5,6 +5,7 @@ mod copying;
 mod cost;
 mod crash;
 mod delete_order;
+mod doctor;
 mod goes_on;
 mod ha;
 mod journal;
