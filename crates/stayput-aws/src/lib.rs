@@ -35,3 +35,4 @@ pub mod queue;
 pub mod s3;
 #[cfg(test)]
 mod scripted;
+pub mod watch;

@@ -11,6 +11,7 @@ pub mod principal;
 pub mod quantity;
 pub mod refs;
 pub mod replay;
+pub mod serve;
 pub mod setup;
 pub mod terminal;
 pub mod ui;

@@ -13,6 +13,7 @@ use stayput_cli::guard_command::{self, PrepareError, Prepared};
 use stayput_cli::inspect;
 use stayput_cli::refs;
 use stayput_cli::replay::{Process, Rehearsal, Story};
+use stayput_cli::serve;
 use stayput_cli::setup;
 use stayput_cli::terminal::{Shown, ShownJson, WhileRead, complain};
 use stayput_cli::ui;
@@ -42,6 +43,8 @@ enum Command {
     /// Lets a bucket send its deletions to Stayput without losing what it sends already, and prints settings; says what changes, or does it
     /// with --apply
     Setup(setup::Arguments),
+    /// Watches without Lambda: takes notifications by HTTP (Ceph, MinIO) or from SQS, judges them, and sweeps on a timer
+    Serve(serve::Arguments),
     /// Shows checkpoints in a browser: the inspector, from this machine for this machine
     Ui(ui::Arguments),
     /// Plays an acceptance story on a model of S3 and prints one verdict for each key and look, as ndjson
@@ -73,6 +76,7 @@ fn main() -> ExitCode {
             let ended = setup::run(&arguments, &connection, out).await?;
             Ok(ended.unwrap_or_else(|error| said(error.exit(), &error.to_string())))
         }),
+        Command::Serve(arguments) => serving(&arguments),
         Command::Ui(arguments) => printing(|out| ui::run(&arguments, out)),
         Command::Replay { story, keep_process } => {
             let process = if keep_process {
@@ -109,6 +113,18 @@ fn on_connection(run: impl AsyncFnOnce(Connection, &mut dyn Write) -> std::io::R
         Err(e) => return failed(&e),
     };
     printing(|out| runtime.block_on(run(connection, out)))
+}
+
+/// Serves until somebody asks it to end.
+fn serving(arguments: &serve::Arguments) -> ExitCode {
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(e) => return failed(&e),
+    };
+    let ended = runtime.block_on(serve::run(arguments));
+    ended
+        .unwrap_or_else(|error| said(error.exit(), &error.to_string()))
+        .into()
 }
 
 /// Why there is no answer, and how the command ends.

@@ -5,6 +5,7 @@ mod doctor;
 mod lifecycle;
 mod ports;
 mod programs;
+mod push;
 mod races;
 mod rules;
 mod server;
