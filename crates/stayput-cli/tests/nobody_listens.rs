@@ -5,12 +5,19 @@ mod command;
 
 use std::fs::{File, OpenOptions};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use command::corpus;
 
 /// A broken `_metadata`, rules that take what is needed, a file that isn't there, and one that is well.
 fn calls() -> Vec<(Vec<String>, i32)> {
-    let folder = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    // Tests run beside each other, and one must not empty a file that another's command reads.
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let folder = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!(
+        "nobody-listens-{}",
+        COUNT.fetch_add(1, Ordering::Relaxed)
+    ));
+    std::fs::create_dir_all(&folder).unwrap();
     let damaged = folder.join("nobody-listens-damaged");
     let whole = "2.3.0-rocks-inc-chk8/_metadata".to_owned();
     let bytes = std::fs::read(corpus().join(&whole)).unwrap();
