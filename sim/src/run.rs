@@ -245,6 +245,9 @@ impl Run<'_> {
                 self.store.delete(&key, by);
             }
             Later::RuleActs(Due::Hide(key)) => {
+                if !rules::is_still_due(&self.scenario.world.rules, &self.store, &key) {
+                    return;
+                }
                 self.note(Lane::Rules, || format!("expires {key}"));
                 self.disturbed = true;
                 self.store.expire(&key);

@@ -8,7 +8,7 @@ use crate::extent::Extent;
 use crate::layout::{self, METADATA_FILE, Place};
 use crate::location::ObjectLocation;
 use crate::reference_index::{IndexFull, ObjectNo, ReferenceIndex, SnapshotNo};
-use crate::snapshot::{Contents, JobDirectory, Snapshot, SnapshotKind};
+use crate::snapshot::{Contents, HiddenBy, JobDirectory, Snapshot, SnapshotKind};
 use crate::timestamp::Timestamp;
 
 /// A snapshot's place in the catalogue; stays valid until the snapshot is removed or read again.
@@ -360,7 +360,9 @@ impl Catalogue {
             if forms_a_group(s) {
                 if s.facts().map(|f| &f.operators) == snapshot.facts().map(|f| &f.operators) {
                     // Whether somebody claimed it matters only for those that Flink hid soon after writing.
-                    claimed.push(s.hidden.is_some() && self.claimed_by(*other).is_some());
+                    let taken_over =
+                        |hidden: &HiddenBy| self.claimed_until(*other, Some(hidden.at)).is_some();
+                    claimed.push(s.hidden.as_ref().is_some_and(taken_over));
                     members.push(s);
                 }
             } else if matches!(s.kind, SnapshotKind::Checkpoint { .. }) {
@@ -396,12 +398,19 @@ impl Catalogue {
     /// Only checkpoints claim: a savepoint never deletes anything. And the job that a savepoint was taken from carries
     /// its backend ids without having claimed it (the directory name holds the job id's first six digits).
     pub fn claimed_by(&self, id: SnapshotId) -> Option<SnapshotId> {
+        self.claimed_until(id, None)
+    }
+
+    /// The same, by a checkpoint that was complete until then: a job deletes what it claimed only after a checkpoint of its own. What was hidden
+    /// before was hidden by its own job, which couldn't store it.
+    fn claimed_until(&self, id: SnapshotId, until: Option<Timestamp>) -> Option<SnapshotId> {
         let snapshot = self.get(id)?;
         let facts = snapshot.facts()?;
         self.iter()
             .filter(|(_, other)| {
                 other.job != snapshot.job
                     && other.written > snapshot.written
+                    && until.is_none_or(|until| other.written <= until)
                     && matches!(other.kind, SnapshotKind::Checkpoint { .. })
             })
             .find(|(_, other)| {

@@ -56,6 +56,8 @@ pub enum DirectoryUse {
     SameRun {
         /// That id.
         id: u64,
+        /// Whether a checkpoint of a higher id is complete; otherwise it is under way, or was aborted.
+        complete: bool,
     },
     /// New objects under a lower id, or beside the complete `_metadata`: a new run.
     NewRun {
@@ -103,7 +105,7 @@ impl Loss {
             (_, None) => true,
             (None, Some(_)) => false,
         };
-        let whole = hidden_at.is_some() && whole(catalogue, id, &missing, near);
+        let whole = hidden_at.is_some_and(|at| whole(catalogue, id, &missing, at, near));
         let first_own_marker = hidden_at.map(|at| {
             missing
                 .iter()
@@ -147,7 +149,8 @@ impl Loss {
     /// missing file all the same, and a lifecycle rule dates its marker hours back, to midnight.
     pub fn moment(&self, key_marker: Timestamp, written: Timestamp, now: Timestamp) -> Moment {
         match self.first_own_marker {
-            Some(first) => Moment::BeforeItsOwn(first),
+            // A file that was hidden before the snapshot was complete doesn't put its class back to a time before there was one.
+            Some(first) => Moment::BeforeItsOwn(first.max(written)),
             None if written > key_marker => Moment::Of(now),
             None => Moment::Of(key_marker),
         }
@@ -182,6 +185,7 @@ fn whole(
     catalogue: &Catalogue,
     id: SnapshotId,
     missing: &[MissingObject],
+    hidden_at: Timestamp,
     near: impl Fn(&MissingObject) -> bool,
 ) -> bool {
     let Some(snapshot) = catalogue.get(id) else {
@@ -202,7 +206,14 @@ fn whole(
         return false;
     }
     if missing_own > 0 {
-        return missing.iter().filter(|m| m.exclusive).all(near);
+        // What Flink or nobody known had taken before can't go with the rest.
+        let went_before = |m: &MissingObject| {
+            m.cause.is_flink_or_unknown() && marker_time(&m.history).is_some_and(|marker| marker < hidden_at)
+        };
+        return missing
+            .iter()
+            .filter(|m| m.exclusive)
+            .all(|m| near(m) || went_before(m));
     }
     catalogue
         .index

@@ -166,6 +166,13 @@ impl KeyHistory {
         Some(returns)
     }
 
+    /// The data versions down to the first marker below them, the newest first: what was written over one another.
+    pub fn newest_without_marker(&self) -> impl Iterator<Item = &VersionEntry> {
+        let is_data = |e: &&VersionEntry| matches!(e.kind, VersionKind::Data { .. });
+        let newest = self.entries.iter().skip_while(move |e| !is_data(e));
+        newest.take_while(is_data)
+    }
+
     /// The data versions, the newest first.
     pub fn data_versions(&self) -> impl Iterator<Item = &VersionEntry> {
         self.entries

@@ -190,12 +190,20 @@ fn a_store_that_failed_does_not_count() {
         [Class::Spare],
         "no older one stands"
     );
-    let claimer = entry("k/chk-3", HOUR).names("j/shared/a");
-    let claimed = [entry("j/chk-1", 3 * HOUR), failed.names("j/shared/a"), claimer];
+    let with_claimer = |age| {
+        let claimer = entry("k/chk-3", age).names("j/shared/a");
+        let failed = failed_by(Cause::Flink).names("j/shared/a");
+        classes(&[entry("j/chk-1", 3 * HOUR), failed, claimer])[0]
+    };
     assert_eq!(
-        classes(&claimed)[0],
+        with_claimer(2 * HOUR - Duration::from_secs(10)),
         Class::Spare,
-        "somebody claimed it: the job went on elsewhere"
+        "somebody claimed it and deleted it then: the job went on elsewhere"
+    );
+    assert_eq!(
+        with_claimer(HOUR),
+        Class::Running,
+        "hidden before there was a checkpoint of a claimer: its own job did that"
     );
 }
 

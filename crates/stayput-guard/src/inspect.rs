@@ -89,7 +89,10 @@ pub(crate) async fn inspect<R: Reading + Sync, J: Journal + Sync>(
     };
     let id = looked_at.id;
     let seen = see_objects(eyes, &survey.catalogue, &references_of(&survey.catalogue, id)).await?;
-    let inspected = put_together(eyes, survey, id, looked_at.state, &seen, told).await?;
+    let mut inspected = put_together(eyes, survey, id, looked_at.state, &seen, told).await?;
+    if looked_at.spoilt {
+        inspected.overwritten.insert(metadata.clone());
+    }
     Ok(Some((id, inspected)))
 }
 
@@ -99,6 +102,8 @@ pub(crate) struct LookedAt {
     pub(crate) state: MetadataState,
     /// The version that is visible.
     pub(crate) visible: Option<VisibleObject>,
+    /// Somebody wrote over it what can't be read: what it named was told by the version below.
+    pub(crate) spoilt: bool,
 }
 
 /// Whether a `_metadata` is visible; read again if it isn't the one that was read.
@@ -137,10 +142,16 @@ pub(crate) async fn held_against<R: Reading + Sync, J: Journal + Sync>(
     let Some(id) = survey.catalogue.at(metadata) else {
         return Ok(None);
     };
+    let read = survey.catalogue.get(id).and_then(|s| s.version.clone());
+    let spoilt = history
+        .current()
+        .zip(read)
+        .is_some_and(|(visible, read)| visible.id != read);
     Ok(Some(LookedAt {
         id,
         state: metadata_state(eyes, metadata, history).await?,
         visible: history.current().and_then(VisibleObject::of),
+        spoilt,
     }))
 }
 
@@ -380,14 +391,18 @@ async fn directory_use<R: Reading + Sync, J: Journal + Sync>(
     // A checkpoint of a lower id that was complete later is a new run's, on its way to this id: it would fail where `_metadata` stands again.
     let operators = |s: &Snapshot| s.facts().map(|f| f.operators.clone());
     let its_operators = survey.catalogue.get(id).and_then(operators);
-    let of_a_new_run = survey.catalogue.iter().find_map(|(_, s)| {
+    let of_a_new_run = survey.catalogue.iter().filter_map(|(_, s)| {
         let other = s.directory_id().filter(|other| *other < own)?;
-        let newer = s.job == job && s.hidden.is_none() && s.written > written;
+        // What Flink or nobody known hid is no sign of a run that goes on; what a rule or a stranger hid comes back.
+        let counts = s.hidden.as_ref().is_none_or(|h| !h.cause.is_flink_or_unknown());
+        let newer = s.job == job && counts && s.written > written;
         // Another job in the same directory has other operators.
-        (newer && operators(s) == its_operators).then_some(other)
+        (newer && operators(s) == its_operators).then(|| (other, s.metadata.clone()))
     });
-    if let Some(id) = of_a_new_run {
-        return Ok(DirectoryUse::NewRun { id });
+    for (id, metadata) in of_a_new_run.collect::<Vec<_>>() {
+        if first_written_after(eyes, &metadata, written).await? {
+            return Ok(DirectoryUse::NewRun { id });
+        }
     }
     let listing = eyes
         .reading
@@ -420,10 +435,40 @@ async fn directory_use<R: Reading + Sync, J: Journal + Sync>(
             return Ok(DirectoryUse::NewRun { id: other });
         }
         if new {
-            used = DirectoryUse::SameRun { id: other };
+            // Another job in the same directory has other operators, and says nothing of this one.
+            let metadata = ObjectLocation::new(&*job.bucket, format!("{prefix}{METADATA_FILE}"));
+            let newer = survey
+                .catalogue
+                .at(&metadata)
+                .and_then(|id| survey.catalogue.get(id));
+            let is_complete = newer.is_some_and(|s| s.hidden.is_none() && operators(s) == its_operators);
+            used = DirectoryUse::SameRun {
+                id: other,
+                complete: is_complete || matches!(used, DirectoryUse::SameRun { complete: true, .. }),
+            };
         }
     }
     Ok(used)
+}
+
+/// Whether the bytes that a `_metadata` has now were first written after that: a file that somebody copied onto itself is as old as before.
+async fn first_written_after<R: Reading + Sync, J: Journal + Sync>(
+    eyes: &Eyes<'_, R, J>,
+    metadata: &ObjectLocation,
+    after: Timestamp,
+) -> Result<bool, PortError> {
+    let history = eyes.history(metadata).await?;
+    let etag = |v: &VersionEntry| match &v.kind {
+        VersionKind::Data { etag, .. } => Some(etag.clone()),
+        VersionKind::Marker => None,
+    };
+    let now = history.data_versions().next().and_then(etag);
+    let first = history
+        .data_versions()
+        .filter(|v| etag(v) == now)
+        .map(|v| v.last_modified)
+        .min();
+    Ok(first.is_some_and(|first| first > after))
 }
 
 async fn rows_below<R: Reading + Sync, J: Journal + Sync>(

@@ -16,7 +16,7 @@ use stayput_core::timestamp::Timestamp;
 use stayput_core::version::KeyHistory;
 
 use crate::memory::HiddenIds;
-use crate::port::{Journal, Listing, PortError, Reading};
+use crate::port::{Journal, Listing, PortError, PortErrorKind, Reading};
 pub(crate) use eyes::Eyes;
 pub(crate) use fetch::first_written;
 use fetch::{Fetched, Known, fetch, fetch_all};
@@ -32,6 +32,9 @@ mod sinks;
 const CONCURRENT: usize = 16;
 /// Of one directory so many checkpoints are read at once; of the others only the newest by time.
 const READ_PER_DIRECTORY: usize = 16;
+
+/// Of one directory so many `_metadata` that somebody but Flink hid are looked at by a sweep.
+const HIDDEN_PER_DIRECTORY: usize = 4;
 
 /// What a call names, so that it must be looked at anew.
 #[derive(Debug, Default)]
@@ -160,6 +163,37 @@ impl Survey {
         }
     }
 
+    /// Of the newest visible checkpoints by id and by time: what isn't what was read is read again.
+    pub(crate) async fn read_what_was_written_again<R: Reading + Sync, J: Journal + Sync>(
+        &mut self,
+        eyes: &Eyes<'_, R, J>,
+        job: &JobDirectory,
+    ) {
+        let record = self.catalogue.job(job);
+        let ids = record.map(|r| r.snapshots.as_slice()).unwrap_or_default();
+        let visible = || {
+            let snapshots = ids.iter().filter_map(|id| self.catalogue.get(*id));
+            snapshots.filter(|s| s.hidden.is_none() && s.directory_id().is_some())
+        };
+        let by_id = visible().max_by_key(|s| s.directory_id());
+        let by_time = visible().max_by_key(|s| s.written);
+        let heads: BTreeMap<ObjectLocation, String> = [by_id, by_time]
+            .into_iter()
+            .flatten()
+            .map(|s| (s.metadata.clone(), s.etag.clone()))
+            .collect();
+        for (metadata, etag) in heads {
+            match eyes.reading.head(&metadata, None).await {
+                Ok(head) if head.etag == etag => {}
+                Ok(_) => self.look_up(eyes, &metadata).await,
+                Err(e) if e.kind == PortErrorKind::NotFound => self.look_up(eyes, &metadata).await,
+                Err(e) if e.is_transient() => self.fail(job.clone(), e.to_string()),
+                // What may not be read the catalogue says.
+                Err(_) => {}
+            }
+        }
+    }
+
     fn fail(&mut self, directory: JobDirectory, why: String) {
         self.failed.push(why);
         self.failing.insert(directory);
@@ -252,7 +286,13 @@ impl Survey {
         }
         // Ids above the newest visible one that the call or the journal names, and whatever a stranger or a rule hid.
         let mut ids = named.jobs.get(&job).cloned().unwrap_or_default();
-        ids.extend(named.hidden.highest(&job));
+        // A run whose ids began again has its newest below: the sweep looks there too.
+        let below = match breadth {
+            Breadth::Named => 1,
+            Breadth::Everything => HIDDEN_PER_DIRECTORY,
+        };
+        let hidden_by_others: BTreeSet<u64> = named.hidden.of(&job).take(below).collect();
+        ids.extend(hidden_by_others.iter().copied());
         for id in ids {
             let metadata =
                 ObjectLocation::new(&*job.bucket, format!("{}chk-{id}/{METADATA_FILE}", job.prefix));
@@ -260,7 +300,10 @@ impl Survey {
                 .deleted
                 .get(&metadata)
                 .is_some_and(|c| !c.is_flink_or_unknown());
-            if self.catalogue.at(&metadata).is_none() && (Some(id) > newest_visible || told_by_other) {
+            let looks_below = breadth == Breadth::Everything && hidden_by_others.contains(&id);
+            if self.catalogue.at(&metadata).is_none()
+                && (Some(id) > newest_visible || told_by_other || looks_below)
+            {
                 ask.insert((id, metadata));
             }
         }
@@ -372,6 +415,13 @@ impl Survey {
             other => self.enter(eyes, &at, other, None),
         })
         .await;
+        // Where it can't be read, what somebody wrote over may be.
+        for at in ids.keys() {
+            let unreadable = |s: &Snapshot| matches!(s.contents, Contents::Unreadable { .. });
+            if self.snapshot_at(at).is_some_and(unreadable) {
+                self.look_up(eyes, at).await;
+            }
+        }
         unfinished
     }
 
@@ -394,6 +444,10 @@ impl Survey {
         match fetch(eyes, metadata, None).await {
             Fetched::Absent => self.look_up(eyes, metadata).await,
             other => self.enter(eyes, metadata, other, None),
+        }
+        let unreadable = |s: &Snapshot| matches!(s.contents, Contents::Unreadable { .. });
+        if self.snapshot_at(metadata).is_some_and(unreadable) {
+            self.look_up(eyes, metadata).await;
         }
         let job = identity_of(metadata).1;
         self.catalogue.job_mut(&job).listed_at = Some(eyes.now);

@@ -23,6 +23,22 @@ pub fn ripe(written: Millis, days: u32) -> Millis {
     }
 }
 
+/// Whether a version that a rule comes to is still old enough: somebody may have written the key since midnight.
+pub fn is_still_due(rules: &[Rule], store: &Store, key: &str) -> bool {
+    let now = midnight(store.now());
+    rules
+        .iter()
+        .filter(|r| key.starts_with(&r.prefix))
+        .any(|r| hides(r, store, key, now))
+}
+
+fn hides(rule: &Rule, store: &Store, key: &str, now: Millis) -> bool {
+    match (rule.days, store.versions(key).first()) {
+        (Some(days), Some((_, written, true))) => ripe(*written, days) <= now,
+        _ => false,
+    }
+}
+
 /// What rules take in the night that begins now.
 pub fn due(rules: &[Rule], store: &Store) -> Vec<Due> {
     let now = store.now();
@@ -36,11 +52,7 @@ pub fn due(rules: &[Rule], store: &Store) -> Vec<Due> {
             continue;
         }
         let versions = store.versions(&key);
-        let hides = |r: &&Rule| match (r.days, versions.first()) {
-            (Some(days), Some((_, written, true))) => ripe(*written, days) <= now,
-            _ => false,
-        };
-        if of_key.iter().any(hides) {
+        if of_key.iter().any(|r| hides(r, store, &key, now)) {
             due.push(Due::Hide(key.clone()));
         }
         let Some(days) = of_key.iter().filter_map(|r| r.noncurrent_days).min() else {

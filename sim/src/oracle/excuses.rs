@@ -1,13 +1,13 @@
 //! When a loss may stand: which finding is the truth about it, and when not even one is asked.
 
 use super::{Kind, Need, Oracle, Scene, ToldAs, told_as};
-use crate::clock::{DAY, HOUR};
+use crate::clock::{DAY, HOUR, SECOND};
 use crate::store::Hiding;
 
 /// A head or savepoint older than this is forgotten.
 const FORGOTTEN: i64 = 90 * DAY;
 /// A newest checkpoint younger than this runs, as far as anybody can see.
-const SURELY_RUNNING: i64 = 24 * HOUR;
+const SURELY_RUNNING: i64 = 24 * HOUR - SECOND;
 
 impl Oracle<'_> {
     /// Why the loss of this key is a fault of the guard; `None`: it may stand.
@@ -24,20 +24,41 @@ impl Oracle<'_> {
             return None;
         }
         let length = need.snapshot.length_of(key)?;
+        let written_over = || need.snapshot.files.iter().any(|f| scene.store.was_spoilt(&f.key));
+        // When the first of it went.
+        let first = scene.store.hiding(&need.snapshot.metadata);
+        let first = first.map_or(hiding.at, |m| m.at.min(hiding.at));
+        let told_overwritten = || {
+            let metadata = &need.snapshot.metadata;
+            self.ledger.was_told_about("overwritten", metadata, first - DAY)
+        };
+        let told_paused = || {
+            self.ledger
+                .was_told_about("paused", &need.snapshot.metadata, first)
+        };
         if !scene.store.has_version(key, length) {
             // Nobody can bring it back; people must know.
             let hidden = scene.store.hiding(&need.snapshot.metadata);
             let may_be_discarded = hidden
                 .is_some_and(|h| matches!(told_as(self.world.telling, h.by), ToldAs::Flink | ToldAs::Nobody));
-            return if said.is_some() || may_be_discarded {
+            // Of what somebody wrote over nobody can read what it names.
+            let unreadable = scene.store.was_spoilt(&need.snapshot.metadata);
+            return if said.is_some() || may_be_discarded || told_paused() || unreadable || told_overwritten()
+            {
                 None
             } else {
                 silent()
             };
         }
+        // The next sweep asks again, if it doesn't die.
+        let budget_lasts = if self.world.faults.crashing > 0 {
+            5 * DAY
+        } else {
+            50 * HOUR
+        };
         if self
             .ledger
-            .was_told("budget_spent", scene.store.now() - 50 * HOUR)
+            .was_told("budget_spent", scene.store.now() - budget_lasts)
         {
             return None;
         }
@@ -60,7 +81,10 @@ impl Oracle<'_> {
                 .filter(|f| f.key.starts_with(need.snapshot.directory()))
         };
         let together = |key: &str| {
-            let own = scene.store.hiding(key);
+            let own = scene
+                .store
+                .hiding(key)
+                .or_else(|| scene.store.came_back_after(key));
             own.zip(metadata)
                 .is_some_and(|(own, m)| (own.at - m.at).abs() <= HOUR)
         };
@@ -86,12 +110,6 @@ impl Oracle<'_> {
         if said == Some("reference_lost") && other_is_lost() {
             return None;
         }
-        let written_over = || need.snapshot.files.iter().any(|f| scene.store.was_spoilt(&f.key));
-        let told_overwritten = || {
-            let metadata = &need.snapshot.metadata;
-            self.ledger
-                .was_told_about("overwritten", metadata, hiding.at - DAY)
-        };
         if written_over() && (said == Some("overwritten") || told_overwritten()) {
             return None;
         }
@@ -104,9 +122,10 @@ impl Oracle<'_> {
         if key == need.snapshot.metadata && self.ledger.waits_for_files(key, hiding.at) && reported_other() {
             return None;
         }
+        // Told once, when `_metadata` went; what goes after it is told of with it.
         let told_whole = || {
             self.ledger
-                .was_told_about("deleted_as_a_whole", &need.snapshot.metadata, hiding.at)
+                .was_told_about("deleted_as_a_whole", &need.snapshot.metadata, first - DAY)
         };
         let another_was_restored_today = || {
             need.missing(scene.store).iter().any(|(k, h)| {
@@ -114,6 +133,47 @@ impl Oracle<'_> {
                 before.is_some_and(|at| scene.store.now() - at < DAY + 2 * HOUR)
             })
         };
+        // While it was paused people were told; where a higher id stands, the sweep doesn't look below it.
+        let below_another = || {
+            self.ledger.all().any(|c| {
+                c.job_directory() == need.snapshot.job_directory()
+                    && c.id > need.snapshot.id
+                    && scene.store.is_visible(&c.metadata)
+            })
+        };
+        if told_paused() && below_another() {
+            return None;
+        }
+        // What was answered before is asked again only by the sweep, which can't read what somebody wrote over.
+        let answered_before = || {
+            let at = self.ledger.answered_at(hiding.event);
+            told_paused() || at.is_some_and(|at| at < need.since)
+        };
+        if scene.store.was_spoilt(&need.snapshot.metadata) && answered_before() {
+            return None;
+        }
+        // Where a new run writes nothing comes back, and people know.
+        if self
+            .ledger
+            .was_told_about("directory_reused", &need.snapshot.metadata, first - DAY)
+        {
+            return None;
+        }
+        // Its `_metadata` waits for files that don't come back, and people know.
+        if self
+            .ledger
+            .was_told_about("metadata_hidden", &need.snapshot.metadata, first - DAY)
+        {
+            return None;
+        }
+        // A discard that Flink had begun doesn't come back, and people know.
+        if self
+            .ledger
+            .was_told_about("discard_cut_short", &need.snapshot.metadata, first - DAY)
+            && metadata_as == Some(ToldAs::Foreign)
+        {
+            return None;
+        }
         match (told, said) {
             (ToldAs::Rule, _) if restored_today => None,
             // A rule that takes the same file again within a day waits for the next, and `_metadata` with it.
@@ -123,6 +183,17 @@ impl Oracle<'_> {
                 None
             }
             (ToldAs::Rule, Some("dormant_expired" | "held")) if forgotten => None,
+            // Told of the snapshot, though not of this file.
+            (ToldAs::Rule, _)
+                if forgotten
+                    && self.ledger.was_told_about(
+                        "dormant_expired",
+                        &need.snapshot.metadata,
+                        hiding.at - DAY,
+                    ) =>
+            {
+                None
+            }
             (ToldAs::Rule, _) => Some(format!("a rule took it, and the answer was {said:?}")),
             (ToldAs::Foreign, _) if whole && told_whole() && !self.must_run(need, hiding) => None,
             (ToldAs::Foreign, Some(_)) if whole && forgotten => None,
@@ -135,6 +206,8 @@ impl Oracle<'_> {
             // Nobody can tell a job's end from a person's hand.
             (ToldAs::Flink | ToldAs::Nobody, _) if metadata.is_some() => None,
             (ToldAs::Flink | ToldAs::Nobody, Some(_)) => None,
+            // Flink's discard of what nobody used for so long.
+            (ToldAs::Flink, None) if forgotten && key.starts_with(need.snapshot.directory()) => None,
             (ToldAs::Flink | ToldAs::Nobody, None) if self.was_claimed(need) => None,
             (ToldAs::Flink | ToldAs::Nobody, None) if heard || forgotten => silent(),
             (ToldAs::Flink | ToldAs::Nobody, None) => silent(),
@@ -150,7 +223,9 @@ impl Oracle<'_> {
                 && c.completed > need.snapshot.completed
                 && c.id > need.snapshot.id
         });
+        // That a job runs which completed nothing since it was restored, nobody sees.
         need.kind == Kind::Running
+            && need.snapshot.metadata.contains("/chk-")
             && hiding.at - need.snapshot.completed < SURELY_RUNNING
             && once
             && !elsewhere

@@ -155,7 +155,7 @@ impl Ledger {
     }
 
     /// When a key was put back, the last time before that.
-    pub(super) fn restored_before(&self, key: &str, at: Millis) -> Option<Millis> {
+    pub fn restored_before(&self, key: &str, at: Millis) -> Option<Millis> {
         let times = self.restored.get(key)?;
         times.iter().copied().filter(|t| *t <= at).max()
     }

@@ -10,7 +10,7 @@ mod requests;
 pub use ledger::Ledger;
 pub use needs::{Kind, Need, needs};
 
-use crate::clock::{BEGINNING, MINUTE, Millis, midnight};
+use crate::clock::{BEGINNING, HOUR, MINUTE, Millis, midnight};
 use crate::function::{Called, Did};
 use crate::scenario::{Telling, World};
 use crate::store::{Hand, Hiding, Store};
@@ -262,7 +262,13 @@ impl<'w> Oracle<'w> {
             } else if !scene.disturbed {
                 wrong(LEFT_ALONE, format!("{key} was restored, which Flink deleted"));
             }
-            let by_owner = hiding.filter(|h| h.by == Hand::Person);
+            // What is left of a snapshot whose `_metadata` went long before isn't deleted as a whole.
+            let went_with_it = |h: &Hiding| {
+                let about = said.and_then(|s| s.about.as_ref());
+                let metadata = about.and_then(|about| scene.store.hiding(about));
+                metadata.is_none_or(|m| m.at + HOUR >= h.at)
+            };
+            let by_owner = hiding.filter(|h| h.by == Hand::Person && went_with_it(h));
             if by_owner.is_some_and(|h| self.ledger.was_deleted_on_purpose(key, h.at)) {
                 wrong(
                     STAYS_DELETED,
@@ -290,6 +296,8 @@ impl<'w> Oracle<'w> {
                 .newest_bytes(metadata)
                 .is_some_and(|newest| newest == etag)
         };
+        let spoilt = |c: &&crate::actors::Checkpoint| c.needs(key) && scene.store.was_spoilt(&c.metadata);
+        let nobody_can_read = scene.wanted.iter().any(spoilt);
         let lengths: Vec<u64> = manifests
             .iter()
             .filter(|c| unspoilt(&c.metadata, &c.etag))
@@ -297,6 +305,7 @@ impl<'w> Oracle<'w> {
             .collect();
         if let Some(shown) = &shown
             && !lengths.is_empty()
+            && !nobody_can_read
             && !lengths.contains(&shown.size)
         {
             let what = format!(

@@ -48,7 +48,21 @@ impl Run<'_> {
                     // What stood there before the run wrote anything, it would have met without us too.
                     let first_write = self.jobs[job].first_write.unwrap_or(0);
                     let after = |key: &String| self.oracle.ledger.restored_after(key, first_write);
-                    if let Some(key) = restored.filter(after) {
+                    // Nor does anybody see a run whose checkpoints are all hidden: what stood when it began comes back as if nobody had hidden it.
+                    let unseen = |at: Millis| {
+                        let hidden = |c: &Checkpoint| {
+                            let hiding = self.store.hiding(&c.metadata);
+                            let hiding = hiding.or_else(|| self.store.came_back_after(&c.metadata));
+                            hiding.is_some_and(|h| h.at <= at)
+                        };
+                        self.jobs[job].checkpoints().all(hidden)
+                    };
+                    let stood = |key: &String| {
+                        let hiding = self.store.came_back_after(key);
+                        let restored = self.oracle.ledger.restored_before(key, self.now());
+                        hiding.is_some_and(|h| h.at > first_write) && restored.is_some_and(unseen)
+                    };
+                    if let Some(key) = restored.filter(after).filter(|key| !stood(key)) {
                         let what = format!("job {job} met {key}, which the guard had put there meanwhile");
                         let violation = Violation {
                             invariant: NO_JOB_FAILS,

@@ -1,7 +1,7 @@
 //! Messages on their way from S3 to the function, the function's calls, and the oracle's looks at them.
 
 use super::{Later, Run, scene};
-use crate::clock::{HOUR, MINUTE, Millis, SECOND};
+use crate::clock::{BEGINNING, HOUR, MINUTE, Millis, SECOND};
 use crate::dice::Dice;
 use crate::function::Called;
 use crate::store::{Hand, Happened};
@@ -11,7 +11,12 @@ impl Run<'_> {
     /// Sends the events that nobody has sent yet.
     pub(super) fn send(&mut self) {
         let delivery = self.scenario.world.delivery;
+        let installed = self.installed_at();
         for event in self.store.take_events() {
+            // Nobody had asked for messages yet.
+            if event.at < installed {
+                continue;
+            }
             if let Happened::Hidden(_) = event.what {
                 self.later(event.at + 72 * MINUTE, Later::Check);
                 self.sent.push(event.clone());
@@ -91,7 +96,15 @@ impl Run<'_> {
         }
     }
 
+    fn installed_at(&self) -> Millis {
+        let after = self.scenario.world.installed;
+        after.map_or(0, |after| BEGINNING + after)
+    }
+
     pub(super) fn sweep(&mut self) {
+        if self.now() < self.installed_at() {
+            return;
+        }
         let called = self.function.sweep(&mut self.dice);
         self.called(&called, None);
     }

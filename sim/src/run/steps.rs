@@ -85,16 +85,25 @@ impl Run<'_> {
             }
             Act::Redeploy { job } => {
                 let number = self.jobs.len();
-                let Some(old) = self.jobs.get_mut(job % jobs).filter(|j| !j.runs()) else {
+                // Nobody deploys the same job beside itself.
+                let runs_there = |d: &str| self.jobs.iter().any(|j| j.runs() && j.directory == d);
+                let is_free = self
+                    .jobs
+                    .get(job % jobs)
+                    .is_some_and(|j| !runs_there(&j.directory));
+                let Some(old) = self.jobs.get_mut(job % jobs).filter(|j| is_free && !j.runs()) else {
                     return;
                 };
                 if number >= MOST {
                     return;
                 }
-                old.wanted = false;
-                old.fallback = true;
                 let mut new = Job::redeployed(number, old, &mut dice);
                 new.began = now;
+                // Of all runs in that directory the owner goes on with the new one.
+                for old in self.jobs.iter_mut().filter(|j| j.directory == new.directory) {
+                    old.wanted = false;
+                    old.fallback = true;
+                }
                 self.note(Lane::Job(number), || {
                     format!("is deployed again in {}", new.directory)
                 });

@@ -96,6 +96,8 @@ pub enum LaterReason {
     Quiet,
     /// Flink may be discarding the checkpoint at this moment.
     MayBeADiscard,
+    /// A newer checkpoint of the same run is under way; if it is complete soon, this `_metadata` isn't wanted any more.
+    NewerUnderWay,
     /// Something couldn't be read just now.
     Transient(String),
     /// The version must be thawed first.
@@ -116,6 +118,7 @@ impl LaterReason {
         match self {
             Self::Quiet => "not quiet yet",
             Self::MayBeADiscard => "may be a discard under way",
+            Self::NewerUnderWay => "a newer checkpoint is under way",
             Self::Transient(_) => "couldn't be read just now",
             Self::Thaw => "must be thawed first",
             Self::Paused => "paused",

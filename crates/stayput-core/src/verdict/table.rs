@@ -3,7 +3,7 @@
 use crate::catalogue::Naming;
 use crate::cause::Cause;
 use crate::class::Class;
-use crate::loss::{DirectoryUse, Loss, MetadataState};
+use crate::loss::{DirectoryUse, Loss, MetadataState, MissingObject};
 use crate::report::finding::FindingCode;
 use crate::root::Protect;
 use crate::timestamp::Timestamp;
@@ -74,8 +74,22 @@ pub(super) fn wish(
     }
     let went_on =
         loss.metadata != MetadataState::Stands && matches!(loss.directory_use, DirectoryUse::SameRun { .. });
-    if went_on && referrer.naming == Naming::ItsMetadata {
-        return Wish::Leave(LeaveReason::SameRunWentOn);
+    if went_on {
+        // A checkpoint under way may never be complete, and then this one is still what the job comes back from.
+        let may_complete_until = deletion.at.plus(policy.settle.saturating_mul(3));
+        let is_metadata = referrer.naming == Naming::ItsMetadata;
+        match loss.directory_use {
+            DirectoryUse::SameRun { complete: true, .. } => return Wish::Leave(LeaveReason::SameRunWentOn),
+            _ if !is_metadata => {}
+            _ if cause.is_flink_or_unknown() => return Wish::Leave(LeaveReason::SameRunWentOn),
+            _ if now < may_complete_until => {
+                return Wish::Later {
+                    not_before: may_complete_until,
+                    why: LaterReason::NewerUnderWay,
+                };
+            }
+            _ => {}
+        }
     }
     match cause {
         Cause::Ours => Wish::Leave(LeaveReason::Ours),
@@ -84,6 +98,11 @@ pub(super) fn wish(
             Class::Dormant if look.sources.restored_before() >= 2 => Wish::Report(FindingCode::Held),
             Class::Spare | Class::Dormant | Class::Resting | Class::Running => by_rule(look),
         },
+        // A discard that Flink had begun: what it took of the private files doesn't come back, so neither does `_metadata`.
+        Cause::Foreign(_) if referrer.naming == Naming::ItsMetadata && half_discarded(loss) => {
+            let wish = next_look(deletion, policy, now).unwrap_or(Wish::Report(FindingCode::DiscardCutShort));
+            once_quiet(wish, class, loss, policy, now)
+        }
         Cause::Foreign(_) => {
             let intent = loss.whole
                 && (class < Class::Running || referrer.put_back_before || (referrer.moved && !went_on));
@@ -174,22 +193,29 @@ fn by_flink_or_unknown(
             Wish::Report(code)
         };
     }
-    if let Some(look) = policy
-        .looks()
-        .into_iter()
-        .map(|after| deletion.at.plus(after))
-        .find(|at| now < *at)
-    {
-        return Wish::Later {
-            not_before: look,
-            why: LaterReason::MayBeADiscard,
-        };
+    if let Some(later) = next_look(deletion, policy, now) {
+        return later;
     }
     if by_flink || referrer.left_to_flink {
         Wish::Report(FindingCode::DiscardCutShort)
     } else {
         Wish::Restore(Some(code))
     }
+}
+
+fn half_discarded(loss: &Loss) -> bool {
+    let by_flink = |m: &MissingObject| m.exclusive && m.cause == Cause::Flink;
+    // Of a whole deletion the cause of `_metadata` counts for all.
+    !loss.whole && loss.missing.iter().any(by_flink)
+}
+
+/// Waits for the next look at what may be a discard under way; `None`: that was the last.
+fn next_look(deletion: &Deletion, policy: &Policy, now: Timestamp) -> Option<Wish> {
+    let mut looks = policy.looks().into_iter().map(|after| deletion.at.plus(after));
+    looks.find(|at| now < *at).map(|not_before| Wish::Later {
+        not_before,
+        why: LaterReason::MayBeADiscard,
+    })
 }
 
 /// Waits until nothing of the snapshot was deleted within the settle delay; for a running one no longer than three of them.

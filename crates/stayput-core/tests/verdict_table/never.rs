@@ -4,11 +4,20 @@ use crate::*;
 
 #[test]
 fn a_metadata_comes_back_into_a_directory_that_lives_on() {
-    let case =
-        whole(foreign(), Class::Running).with(|c| c.loss.directory_use = DirectoryUse::SameRun { id: 9 });
-    case.restores();
-    case.with(|c| c.naming = Naming::ItsMetadata)
-        .leaves(&LeaveReason::SameRunWentOn);
+    let beside = |complete| {
+        whole(foreign(), Class::Running)
+            .with(|c| c.loss.directory_use = DirectoryUse::SameRun { id: 9, complete })
+    };
+    let metadata = |case: Case| case.with(|c| c.naming = Naming::ItsMetadata);
+    // The newer one is complete: nobody needs this one any more.
+    beside(true).leaves(&LeaveReason::SameRunWentOn);
+    metadata(beside(true)).leaves(&LeaveReason::SameRunWentOn);
+    // It is under way: the state files come back, and `_metadata` if the newer one isn't complete after three settle delays.
+    beside(false).restores();
+    let waiting = metadata(beside(false));
+    let after = |case: Case, n| case.with(|c| c.after = minutes(n));
+    after(waiting.clone(), 14).waits(&LaterReason::NewerUnderWay, 15);
+    after(waiting, 15).restores();
 }
 
 #[test]

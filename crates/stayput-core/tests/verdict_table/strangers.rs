@@ -91,7 +91,12 @@ mod foreign_whole {
         let moved = whole(foreign(), Class::Running).with(|c| c.moved = true);
         moved.reports(FindingCode::DeletedAsAWhole);
         moved
-            .with(|c| c.loss.directory_use = DirectoryUse::SameRun { id: 9 })
+            .with(|c| {
+                c.loss.directory_use = DirectoryUse::SameRun {
+                    id: 9,
+                    complete: false,
+                }
+            })
             .restores();
     }
 

@@ -244,7 +244,10 @@ where
                     spoilt.extend(objects.into_iter().map(|o| (o, location.clone(), verdict.class)));
                     continue;
                 }
-                Ok(ItsFiles::SomeMissing) => LaterReason::WaitsForItsFiles,
+                Ok(ItsFiles::SomeMissing) => {
+                    self.tell_after_the_last_look(&mut judged[n].verdict);
+                    LaterReason::WaitsForItsFiles
+                }
                 Err(e) => LaterReason::Transient(e.to_string()),
             };
             judged[n].verdict.outcome = Outcome::Later {
@@ -260,6 +263,21 @@ where
             }
         }
         done
+    }
+
+    /// What it names should be there by then: a person must know that it isn't.
+    fn tell_after_the_last_look(&self, verdict: &mut Verdict) {
+        let location = verdict.location.clone();
+        let hidden_at = self.inspected.get(&location).and_then(|i| match i.loss.metadata {
+            MetadataState::Hidden { at, .. } => Some(at),
+            MetadataState::Stands | MetadataState::Gone => None,
+        });
+        let last_look = self.eyes.mandate.policy.looks().into_iter().max();
+        if let (Some(at), Some(after)) = (hidden_at, last_look)
+            && self.eyes.now >= at.plus(after)
+        {
+            verdict.findings.push((FindingCode::MetadataHidden, location));
+        }
     }
 
     /// Whether a listing shows every exact reference of a snapshot; for an observing guard, whether it would.
@@ -426,6 +444,7 @@ fn comes_again(why: &LaterReason) -> bool {
     match why {
         LaterReason::Quiet
         | LaterReason::MayBeADiscard
+        | LaterReason::NewerUnderWay
         | LaterReason::Transient(_)
         | LaterReason::WaitsForItsFiles => true,
         LaterReason::Thaw | LaterReason::Paused | LaterReason::BudgetSpent | LaterReason::OncePerDay => false,

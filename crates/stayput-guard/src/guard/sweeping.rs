@@ -238,14 +238,23 @@ impl Look {
                 Seen::Missing(_) => forecaster.hidden(location),
             }
         }
-        for LookedAt { id, state, visible } in snapshots {
+        for LookedAt {
+            id,
+            state,
+            visible,
+            spoilt,
+        } in snapshots
+        {
             if let (Some(visible), Some(snapshot)) = (visible, survey.catalogue.get(id)) {
                 forecaster.listed(&snapshot.metadata, &listed(&visible));
             }
             if state == MetadataState::Stands {
                 self.at_tails(eyes, catalogue, id, seen).await?;
             }
-            let inspected = put_together(eyes, survey, id, state, seen, &BTreeSet::new()).await?;
+            let mut inspected = put_together(eyes, survey, id, state, seen, &BTreeSet::new()).await?;
+            if let (true, Some(snapshot)) = (spoilt, survey.catalogue.get(id)) {
+                inspected.overwritten.insert(snapshot.metadata.clone());
+            }
             self.take(eyes, survey, id, &inspected, seen);
         }
         Ok(())

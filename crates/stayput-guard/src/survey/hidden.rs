@@ -54,10 +54,13 @@ impl Survey {
             }
         };
         let mut entered = false;
-        for version in history
-            .data_versions()
-            .take(if hidden.is_some() { TRIES } else { 1 })
-        {
+        // Of a visible one, what lies below it without a marker between is what somebody wrote over.
+        let written_over = if hidden.is_some() {
+            usize::MAX
+        } else {
+            history.newest_without_marker().count()
+        };
+        for version in history.data_versions().take(written_over.min(TRIES)) {
             let fetched = fetch(eyes, metadata, Some(&version.id)).await;
             let usable = match &fetched {
                 Fetched::Absent => continue,
@@ -65,7 +68,7 @@ impl Survey {
                 Fetched::Unreadable(..) => false,
                 Fetched::Failed(_) => true,
             };
-            if usable || hidden.is_none() {
+            if usable {
                 self.enter(eyes, metadata, fetched, hidden);
                 return self.know_age(metadata, &history);
             }
@@ -111,6 +114,7 @@ impl Survey {
                 Err(e) => self.fail(job.clone(), e.to_string()),
             }
         }
+        let mut looks_further = true;
         for id in found
             .into_iter()
             .rev()
@@ -121,14 +125,20 @@ impl Survey {
             if self.catalogue.at(&metadata).is_none() {
                 self.look_up(eyes, &metadata).await;
             }
-            // The newest that was ever complete decides; older ones matter only if Flink failed to store this one.
-            let decided = self.snapshot_at(&metadata).is_some_and(|s| {
-                s.hidden.as_ref().is_none_or(|h| {
-                    !h.cause.is_flink_or_unknown() || h.at.since(s.written) > FAILED_STORE_WITHIN
-                })
-            });
-            if decided {
-                break;
+            // The newest that was ever complete decides; older ones matter only if Flink failed to store this one. And a run whose ids began
+            // again hides the old checkpoint whose id it comes to: then its own newest is the one before.
+            let Some(snapshot) = self.snapshot_at(&metadata) else {
+                continue;
+            };
+            match &snapshot.hidden {
+                Some(h) if h.cause.is_flink_or_unknown() => {
+                    if h.at.since(snapshot.written) > FAILED_STORE_WITHIN
+                        && !std::mem::take(&mut looks_further)
+                    {
+                        break;
+                    }
+                }
+                Some(_) | None => break,
             }
         }
     }
