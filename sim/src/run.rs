@@ -155,6 +155,10 @@ pub fn play(scenario: &Scenario, traced: bool) -> Played {
     run.played.dearest = ledger.dearest;
     *run.played
         .happened
+        .entry("copies of merged files of which only the directory is named")
+        .or_default() += ledger.by_directory;
+    *run.played
+        .happened
         .entry("proofs of restores that a second reader checked")
         .or_default() += ledger.proofs;
     run.played.cut_short = ledger.cut_short;
@@ -170,6 +174,11 @@ impl Run<'_> {
 
     fn now(&self) -> Millis {
         self.store.now()
+    }
+
+    /// Counts something that the simulation is for.
+    fn happened(&mut self, what: &'static str) {
+        *self.played.happened.entry(what).or_default() += 1;
     }
 
     fn note(&mut self, lane: Lane, text: impl FnOnce() -> String) {
@@ -281,9 +290,13 @@ impl Run<'_> {
         let quiet = self.now() + 80 * MINUTE;
         self.until(quiet);
         self.check();
-        if self.function.is_paused() {
+        let now = self.now();
+        if self.function.is_paused() || !self.function.may_all() || !self.store.keeps_versions() {
             self.function.pause(false);
-            self.oracle.ledger.resumed_at = self.now();
+            self.function.allow_all();
+            self.store.keep_versions(true);
+            self.oracle.ledger.keeps_versions(true, now);
+            self.oracle.ledger.resumed_at = now;
         }
         let after = self.now() + 10 * MINUTE;
         self.until(after + 66 * MINUTE);
@@ -320,8 +333,10 @@ fn scene<'s>(
         store,
         needs: needs(jobs, savepoints),
         wanted: wanted.chain(kept).collect(),
+        jobs,
         directories: jobs.len() + savepoints.len(),
         paused: function.is_paused(),
+        hindered: !function.may_all() || !store.keeps_versions(),
         disturbed,
         cut_short: cut_short.to_vec(),
     }

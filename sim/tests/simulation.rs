@@ -13,7 +13,7 @@ use stayput_sim::clock::BEGINNING;
 use stayput_sim::dice::Dice;
 use stayput_sim::generate::{Length, scenario};
 use stayput_sim::run::play;
-use stayput_sim::scenario::{JobSpec, Release};
+use stayput_sim::scenario::{JobSpec, Layout, Release};
 use stayput_sim::store::{BUCKET, Store};
 use stayput_sim::{crowd, kept, planted};
 
@@ -82,43 +82,66 @@ fn every_planted_fault_still_has_its_place() {
 
 #[test]
 fn what_a_job_writes_is_read_as_what_it_says() {
-    let releases = [
-        Release::UpTo114,
-        Release::Of116,
-        Release::From119,
-        Release::From119Sequential,
-    ];
-    for release in releases {
-        for incremental in [true, false] {
-            let model = Model::new(Timestamp::from_millis(BEGINNING));
-            let mut store = Store::new(&model, &[]);
-            let mut dice = Dice::of(7);
-            let spec = JobSpec {
-                release,
-                retained: 2,
-                retained_on_cancel: true,
-                incremental,
-                subtasks: 2,
-                operators: 3,
-            };
-            let mut job = Job::new(0, spec, &mut dice);
-            for _ in 0..3 {
-                assert!(job.begin(&mut store, &mut dice));
-                assert!(matches!(job.complete(&mut store, &mut dice), Completed::Well(_)));
+    use Layout::{Changelog, ForSt, Merged, Plain};
+    let mut checked = 0;
+    for (release, layouts) in [
+        (Release::UpTo114, &[Plain][..]),
+        (Release::Of116, &[Plain, Changelog]),
+        (Release::From119, &[Plain, Changelog, Merged, ForSt]),
+        (Release::From119Sequential, &[Plain, Changelog, Merged, ForSt]),
+    ] {
+        for layout in layouts {
+            for (incremental, entropy) in [(true, false), (false, false), (true, true)] {
+                let spec = JobSpec {
+                    release,
+                    retained: 2,
+                    retained_on_cancel: true,
+                    incremental,
+                    subtasks: 2,
+                    operators: 3,
+                    layout: *layout,
+                    zero_id: false,
+                    entropy,
+                };
+                is_read_as_it_says(spec);
+                checked += 1;
             }
-            let newest = job.would_restore().unwrap();
-            let bytes = store.bytes(&newest.metadata).unwrap();
-            let mut read = BTreeSet::new();
-            let location = ObjectLocation::new(BUCKET, &*newest.metadata);
-            references(&bytes, &location, &mut |object, _| {
-                read.insert(object.key().to_owned());
-            });
-            let taken = take(&bytes, &location, &Roots::new(Vec::new()));
-            assert!(taken.is_ok(), "{release:?} is read to its end");
-            let says: BTreeSet<String> = newest.files.iter().map(|f| f.key.clone()).collect();
-            assert_eq!(read, says, "{release:?}, incremental: {incremental}");
         }
     }
+    assert_eq!(checked, 33);
+}
+
+fn is_read_as_it_says(spec: JobSpec) {
+    let model = Model::new(Timestamp::from_millis(BEGINNING));
+    let mut store = Store::new(&model, &[]);
+    let mut dice = Dice::of(7);
+    let mut job = Job::new(0, spec, &mut dice);
+    for _ in 0..3 {
+        assert!(job.begin(&mut store, &mut dice));
+        assert!(matches!(job.complete(&mut store, &mut dice), Completed::Well(_)));
+    }
+    let newest = job.would_restore().unwrap();
+    let bytes = store.bytes(&newest.metadata).unwrap();
+    let (mut read, mut directories) = (BTreeSet::new(), 0);
+    let location = ObjectLocation::new(BUCKET, &*newest.metadata);
+    references(&bytes, &location, &mut |object, _| {
+        if object.is_directory_marker() {
+            directories += 1;
+        } else {
+            read.insert(object.key().to_owned());
+        }
+    });
+    let taken = take(&bytes, &location, &Roots::new(Vec::new()));
+    assert!(taken.is_ok(), "{spec:?} is read to its end");
+    let says: BTreeSet<String> = newest.files.iter().map(|f| f.key.clone()).collect();
+    assert_eq!(read, says, "{spec:?}");
+    let merged = spec.layout == Layout::Merged;
+    assert_eq!(
+        directories > 0,
+        merged,
+        "{spec:?} names {directories} directories"
+    );
+    assert!(newest.is_whole(&store, true));
 }
 
 /// Actors and oracle have their own idea of the truth.

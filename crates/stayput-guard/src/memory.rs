@@ -13,7 +13,7 @@
 //! | `finding/<hash>` | when a finding was sent, and over how many objects |
 //! | `orphans/*` | keys that `orphans` hid |
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -108,12 +108,18 @@ pub struct OrphansManifest {
 
 /// What the journal says of hidden `_metadata`, by job directory.
 #[derive(Clone, Debug, Default)]
-pub struct HiddenIds(BTreeMap<String, u64>);
+pub struct HiddenIds(BTreeMap<String, BTreeSet<u64>>);
 
 impl HiddenIds {
     /// The highest id in this directory.
     pub fn highest(&self, job: &JobDirectory) -> Option<u64> {
-        self.0.get(&job_hash(job)).copied()
+        self.0.get(&job_hash(job))?.last().copied()
+    }
+
+    /// The highest ids in this directory, at most so many.
+    pub fn newest(&self, job: &JobDirectory, most: usize) -> impl Iterator<Item = u64> {
+        let ids = self.0.get(&job_hash(job)).into_iter().flatten();
+        ids.rev().take(most).copied()
     }
 }
 
@@ -274,9 +280,9 @@ impl<J: Journal> Memory<J> {
         self.write(&name, &document).await
     }
 
-    /// Per job directory, the highest checkpoint id whose `_metadata` somebody but Flink hid: one listing for all.
+    /// Per job directory, the checkpoint ids whose `_metadata` somebody but Flink hid: one listing for all.
     pub async fn hidden(&self) -> Result<HiddenIds, PortError> {
-        let mut highest = HiddenIds::default();
+        let mut hidden = HiddenIds::default();
         for name in self.names("hidden/").await? {
             let mut parts = name.split('/').skip(1);
             let (Some(job), Some(file)) = (parts.next(), parts.next()) else {
@@ -285,10 +291,9 @@ impl<J: Journal> Memory<J> {
             let Some(id) = file.split_once('-').and_then(|(id, _)| id.parse().ok()) else {
                 continue;
             };
-            let known = highest.0.entry(job.to_owned()).or_insert(id);
-            *known = id.max(*known);
+            hidden.0.entry(job.to_owned()).or_default().insert(id);
         }
-        Ok(highest)
+        Ok(hidden)
     }
 
     /// Who hid this `_metadata`, if it was somebody but Flink.

@@ -10,7 +10,7 @@ use stayput_core::layout::{self, METADATA_FILE};
 use stayput_core::location::ObjectLocation;
 use stayput_core::metadata::{NotEntered, NotTaken, enter};
 use stayput_core::snapshot::{
-    Contents, Facts, HiddenBy, JobDirectory, Kept, Snapshot, SnapshotKind, identity_of,
+    Contents, Facts, HiddenBy, JobDirectory, Kept, Snapshot, SnapshotKind, Unreadable, identity_of,
 };
 use stayput_core::timestamp::Timestamp;
 use stayput_core::version::KeyHistory;
@@ -72,6 +72,20 @@ pub(crate) struct Survey {
     pub(crate) ha: ha::HaStores,
     /// What sinks keep outside state handles.
     pub(crate) sinks: sinks::SinkStates,
+}
+
+/// So many hidden checkpoints of a directory that may hold several jobs are looked at: those that the journal knows of.
+const HIDDEN_OF_SEVERAL: usize = 8;
+
+/// Whether reading it failed for a reason that somebody may have taken away since: a permission, a key, a thaw.
+fn may_be_read_now(snapshot: &Snapshot) -> bool {
+    matches!(
+        snapshot.contents,
+        Contents::Unreadable {
+            why: Unreadable::Denied | Unreadable::OutOfReach(_),
+            ..
+        }
+    )
 }
 
 impl Survey {
@@ -231,7 +245,8 @@ impl Survey {
             if stands {
                 continue;
             }
-            if known_hidden && !named.deleted.contains_key(&metadata) {
+            let unread = self.snapshot_at(&metadata).is_some_and(may_be_read_now);
+            if known_hidden && !unread && !named.deleted.contains_key(&metadata) {
                 // A newer one stands: nobody asks for this one's class any more.
                 let kept = self.snapshot_at(&metadata).is_some_and(|s| s.kept.is_some());
                 if Some(id) < newest_visible && !kept && !self.was_head(&metadata, eyes.now) {
@@ -252,7 +267,13 @@ impl Survey {
         }
         // Ids above the newest visible one that the call or the journal names, and whatever a stranger or a rule hid.
         let mut ids = named.jobs.get(&job).cloned().unwrap_or_default();
-        ids.extend(named.hidden.highest(&job));
+        let of_several = layout::may_hold_several_jobs(&job.prefix);
+        if of_several {
+            // The newest one of another job says nothing about this one's.
+            ids.extend(named.hidden.newest(&job, HIDDEN_OF_SEVERAL));
+        } else {
+            ids.extend(named.hidden.highest(&job));
+        }
         for id in ids {
             let metadata =
                 ObjectLocation::new(&*job.bucket, format!("{}chk-{id}/{METADATA_FILE}", job.prefix));
@@ -260,7 +281,9 @@ impl Survey {
                 .deleted
                 .get(&metadata)
                 .is_some_and(|c| !c.is_flink_or_unknown());
-            if self.catalogue.at(&metadata).is_none() && (Some(id) > newest_visible || told_by_other) {
+            if self.catalogue.at(&metadata).is_none()
+                && (Some(id) > newest_visible || told_by_other || of_several)
+            {
                 ask.insert((id, metadata));
             }
         }
@@ -306,7 +329,7 @@ impl Survey {
             return false;
         }
         self.snapshot_at(metadata)
-            .is_none_or(|s| s.hidden.is_some() || named.written.contains(metadata))
+            .is_none_or(|s| s.hidden.is_some() || may_be_read_now(s) || named.written.contains(metadata))
     }
 
     fn newest_visible(&self, job: &JobDirectory) -> Option<u64> {
@@ -382,7 +405,9 @@ impl Survey {
         metadata: &ObjectLocation,
     ) {
         let told = named.deleted.contains_key(metadata);
-        let known = self.snapshot_at(metadata).is_some_and(|s| s.hidden.is_none());
+        let known = self
+            .snapshot_at(metadata)
+            .is_some_and(|s| s.hidden.is_none() && !may_be_read_now(s));
         if known && !told && !named.written.contains(metadata) {
             let job = identity_of(metadata).1;
             self.catalogue.job_mut(&job).listed_at = Some(eyes.now);

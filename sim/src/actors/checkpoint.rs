@@ -49,6 +49,13 @@ impl Checkpoint {
         self.metadata.trim_end_matches("_metadata")
     }
 
+    /// Whether a key lies in its own directory, the random prefix of entropy left out.
+    pub fn is_own(&self, key: &str) -> bool {
+        let plain = key.split_once('/').filter(|(random, _)| random.len() == 4);
+        key.starts_with(self.directory())
+            || plain.is_some_and(|(_, plain)| plain.starts_with(self.directory()))
+    }
+
     /// Whether every file is visible and is what was written; `_metadata` too, if asked.
     pub fn is_whole(&self, store: &Store, with_metadata: bool) -> bool {
         let file = |f: &File| store.shown(&f.key).is_some_and(|s| s.size == f.size);

@@ -20,7 +20,7 @@ impl Oracle<'_> {
     ) -> Option<String> {
         let said = self.ledger.reported(key, hiding.at);
         let silent = || Some("nothing was restored and no finding says why".to_owned());
-        if !self.world.acting && self.ledger.would_restore(key, hiding.at) {
+        if !self.acting && self.ledger.would_restore(key, hiding.at) {
             return None;
         }
         let length = need.snapshot.length_of(key)?;
@@ -29,7 +29,12 @@ impl Oracle<'_> {
             let hidden = scene.store.hiding(&need.snapshot.metadata);
             let may_be_discarded = hidden
                 .is_some_and(|h| matches!(told_as(self.world.telling, h.by), ToldAs::Flink | ToldAs::Nobody));
-            return if said.is_some() || may_be_discarded {
+            // Paused until the rules had removed the version, and told so.
+            let paused = || {
+                let metadata = &need.snapshot.metadata;
+                self.ledger.was_told_about("paused", metadata, hiding.at - DAY)
+            };
+            return if said.is_some() || may_be_discarded || paused() {
                 None
             } else {
                 silent()
@@ -57,7 +62,7 @@ impl Oracle<'_> {
             need.snapshot
                 .files
                 .iter()
-                .filter(|f| f.key.starts_with(need.snapshot.directory()))
+                .filter(|f| need.snapshot.is_own(&f.key))
         };
         let together = |key: &str| {
             let own = scene.store.hiding(key);

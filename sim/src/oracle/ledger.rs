@@ -35,6 +35,8 @@ pub struct Ledger {
     purposes: Vec<(String, Millis)>,
     /// When restoring was last resumed.
     pub resumed_at: Millis,
+    /// From when to when the bucket kept no versions; the last may still last.
+    unversioned: Vec<(Millis, Option<Millis>)>,
     /// Copies.
     pub copies: u64,
     /// Copies that nobody needs.
@@ -43,6 +45,8 @@ pub struct Ledger {
     pub ended_unseen: u64,
     /// Copies of what a dying JobManager began to discard.
     pub cut_short: u64,
+    /// Copies of merged files that are in use no more, in directories that are.
+    pub by_directory: u64,
     /// Proofs that a second reader checked.
     pub proofs: u64,
     /// What the dearest call took, in thousandths of what it might have.
@@ -56,6 +60,26 @@ impl Ledger {
         of_key.push(snapshot.clone());
     }
 
+    /// Somebody suspends versioning, or enables it again.
+    pub fn keeps_versions(&mut self, on: bool, now: Millis) {
+        match (on, self.unversioned.last_mut()) {
+            (true, Some((_, to @ None))) => {
+                *to = Some(now);
+                self.resumed_at = now;
+            }
+            (false, None | Some((_, Some(_)))) => self.unversioned.push((now, None)),
+            _ => {}
+        }
+    }
+
+    /// Whether the bucket kept no versions then. What was deleted there is gone, or looks like it.
+    pub(super) fn kept_no_versions(&self, at: Millis) -> bool {
+        // S3 dates to the second.
+        let during =
+            |(from, to): &(Millis, Option<Millis>)| at + 1000 >= *from && to.is_none_or(|to| at <= to);
+        self.unversioned.iter().any(during)
+    }
+
     /// An owner deletes a directory.
     pub fn deleted_on_purpose(&mut self, directory: &str, at: Millis) {
         self.purposes.push((directory.to_owned(), at));
@@ -65,7 +89,7 @@ impl Ledger {
     pub(super) fn was_deleted_on_purpose(&self, key: &str, hidden: Millis) -> bool {
         self.purposes
             .iter()
-            .any(|(directory, at)| key.starts_with(directory.as_str()) && hidden >= *at)
+            .any(|(directory, at)| key.contains(directory.as_str()) && hidden >= *at)
     }
 
     pub(super) fn naming(&self, key: &str) -> Vec<&Checkpoint> {

@@ -1,6 +1,6 @@
 //! What jobs do, and what follows from it.
 
-use super::{How, Later, Run};
+use super::{How, Later, MOST, Run};
 use crate::actors::{Checkpoint, Completed, Job, dispose};
 use crate::clock::{Millis, SECOND};
 use crate::dice::Dice;
@@ -125,5 +125,26 @@ impl Run<'_> {
             format!("is restored from {} with {claim:?}", from.metadata)
         });
         self.jobs.push(job);
+    }
+
+    /// An ended job is started again as a new one; `subtasks`: with another parallelism.
+    pub(super) fn restore(&mut self, job: usize, claim: Claim, subtasks: Option<usize>, dice: &mut Dice) {
+        let started = self.jobs.len();
+        let Some(old) = self.jobs.get_mut(job) else {
+            return;
+        };
+        let from = old.would_restore().filter(|_| old.ended.is_some()).cloned();
+        let mut spec = old.spec;
+        let Some(from) = from.filter(|f| started < MOST && f.is_whole(&self.store, true)) else {
+            return;
+        };
+        old.wanted = false;
+        // What nobody deleted stands, and its owner could fall back on it.
+        old.fallback = true;
+        if let Some(subtasks) = subtasks.filter(|s| *s != spec.subtasks) {
+            spec.subtasks = subtasks;
+            self.happened("jobs restored with another parallelism");
+        }
+        self.start(spec, &from, claim, dice);
     }
 }
