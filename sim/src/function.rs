@@ -27,7 +27,7 @@ use stayput_guard::guard::{Acting, Guard};
 use stayput_guard::mandate::Mandate;
 use stayput_guard::port::PortErrorKind;
 
-use crate::actors::LOG;
+use crate::actors::{LOG, POINTERS};
 use crate::clock::{BEGINNING, Millis};
 use crate::dice::Dice;
 use crate::scenario::{Change, Denied, Layout, Telling, World};
@@ -35,7 +35,6 @@ use crate::store::{BUCKET, Event, Hand, Happened};
 
 const FLINK: &str = "AROAFLINK";
 const OURS: &str = "AROASTAYPUT";
-const CONTROL: &str = "ops";
 
 /// What a verdict did about an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -186,6 +185,9 @@ fn mandate(world: &World) -> Mandate {
     } else {
         root("cp/", RootKind::Checkpoints, None)
     });
+    if world.jobs.iter().any(|j| j.ha) {
+        roots.push(root(POINTERS, RootKind::Ha, None));
+    }
     if world.jobs.iter().any(|j| j.layout == Layout::Changelog) {
         roots.push(root(LOG, RootKind::Dstl, None));
     }
@@ -215,8 +217,8 @@ fn mandate(world: &World) -> Mandate {
 
 impl Function {
     /// As it is deployed in a world.
-    pub fn new(model: &Model, world: &World) -> Self {
-        let control = model.create_bucket(CONTROL, Versioning::Never);
+    pub fn new(model: &Model, world: &World, control: &str) -> Self {
+        let control = model.create_bucket(control, Versioning::Never);
         let instances = (0..world.instances.max(1)).map(|_| Instance {
             client: model.another_client(),
             judge: None,
@@ -457,7 +459,7 @@ impl Function {
         };
         for operation in &self.denied {
             // Of the bucket with the state; the journal is another.
-            for below in ["cp/", "sp/", LOG] {
+            for below in ["cp/", "sp/", LOG, POINTERS] {
                 let denied = Fault::answers(PortErrorKind::Denied).on(operation);
                 client.plan(denied.key(below).always());
             }

@@ -95,6 +95,7 @@ fn world(dice: &mut Dice, pace: Pace) -> World {
             None
         },
         objects_per_day: dice.weighed(&[(95, 10_000), (5, 4)]).unwrap_or(10_000),
+        second_guard: false,
         jobs: (0..jobs).map(|n| job(dice, n)).collect(),
     }
 }
@@ -143,6 +144,7 @@ fn job(dice: &mut Dice, number: usize) -> JobSpec {
         },
         layout: Layout::Plain,
         zero_id: false,
+        ha: false,
         entropy: false,
     }
 }

@@ -89,6 +89,8 @@ struct Run<'s> {
     scenario: &'s Scenario,
     store: Store,
     function: Function,
+    /// Another Stayput at the same bucket.
+    second: Option<Function>,
     oracle: Oracle<'s>,
     jobs: Vec<Job>,
     savepoints: Vec<Savepoint>,
@@ -113,7 +115,8 @@ pub fn play(scenario: &Scenario, traced: bool) -> Played {
     let mut run = Run {
         scenario,
         store: Store::new(&model, &scenario.world.rules),
-        function: Function::new(&model, &scenario.world),
+        function: Function::new(&model, &scenario.world, "ops"),
+        second: (scenario.world.second_guard).then(|| Function::new(&model, &scenario.world, "ops-2")),
         oracle: Oracle::new(&scenario.world),
         jobs: Vec::new(),
         savepoints: Vec::new(),
@@ -135,6 +138,7 @@ pub fn play(scenario: &Scenario, traced: bool) -> Played {
         let mut dice = Dice::for_purpose(scenario.seed, 100 + run.jobs.len() as u64);
         let mut job = Job::new(run.jobs.len(), *spec, &mut dice);
         job.began = BEGINNING;
+        run.count_job(*spec);
         run.jobs.push(job);
     }
     run.later(midnight(BEGINNING) + DAY + SWEEP_AT, Later::Sweep);
@@ -292,8 +296,10 @@ impl Run<'_> {
         self.check();
         let now = self.now();
         if self.function.is_paused() || !self.function.may_all() || !self.store.keeps_versions() {
-            self.function.pause(false);
-            self.function.allow_all();
+            for function in [&mut self.function].into_iter().chain(&mut self.second) {
+                function.pause(false);
+                function.allow_all();
+            }
             self.store.keep_versions(true);
             self.oracle.ledger.keeps_versions(true, now);
             self.oracle.ledger.resumed_at = now;

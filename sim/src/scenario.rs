@@ -51,6 +51,9 @@ pub struct World {
     pub installed: Option<Millis>,
     /// Objects that may be copied on one day.
     pub objects_per_day: u64,
+    /// Whether another Stayput, with a control prefix of its own, watches the same bucket.
+    #[serde(default)]
+    pub second_guard: bool,
     /// The jobs that run when the history begins.
     pub jobs: Vec<JobSpec>,
 }
@@ -137,6 +140,9 @@ pub struct JobSpec {
     /// Its job id is all zeroes, as with high availability in application mode: every such job writes into the same directory.
     #[serde(default)]
     pub zero_id: bool,
+    /// High availability: a pointer to each retained checkpoint lies in the HA store's directory.
+    #[serde(default)]
+    pub ha: bool,
     /// Its files lie under random prefixes (`s3.entropy.key`).
     #[serde(default)]
     pub entropy: bool,
@@ -296,6 +302,8 @@ pub enum Target {
     Savepoint { savepoint: usize },
     /// Every shared file that the newest checkpoint of a job names, by a list of yesterday: whether it is visible or not.
     Listed { job: usize },
+    /// The HA store's pointer to the newest checkpoint of a job.
+    Pointer { job: usize },
     /// Any visible object.
     Any,
 }

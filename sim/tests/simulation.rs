@@ -101,6 +101,7 @@ fn what_a_job_writes_is_read_as_what_it_says() {
                     operators: 3,
                     layout: *layout,
                     zero_id: false,
+                    ha: false,
                     entropy,
                 };
                 is_read_as_it_says(spec);

@@ -178,7 +178,7 @@ impl Job {
         let owned = claim == Claim::Claim && spec.layout != Layout::Changelog;
         job.retained.push_back(Checkpoint {
             owned,
-            ..from.clone()
+            ..from.without_pointer()
         });
         job
     }
@@ -235,7 +235,8 @@ impl Job {
             discarded: discards,
         });
         if !discards {
-            return Vec::new();
+            // What the HA store has goes in any case.
+            return self.forget_pointers();
         }
         self.wanted = false;
         let mut deletions = Vec::new();
@@ -243,6 +244,15 @@ impl Job {
             deletions.extend(self.discard(&gone, Why::Ended, dice));
         }
         deletions
+    }
+
+    fn forget_pointers(&mut self) -> Vec<(Millis, String)> {
+        let mut gone = Vec::new();
+        for checkpoint in &mut self.retained {
+            gone.extend(checkpoint.keys(Place::Pointer).map(|key| (5, key.clone())));
+            *checkpoint = checkpoint.without_pointer();
+        }
+        gone
     }
 
     /// The JobManager dies. With HA another one takes over; without, the owner comes back to the newest checkpoint some day. What the dead one

@@ -11,6 +11,9 @@ use crate::store::BUCKET;
 /// The key prefix of the changelog's log.
 pub(crate) const LOG: &str = "dstl/";
 
+/// The key prefix of HA stores.
+pub(crate) const POINTERS: &str = "ha/";
+
 /// The id that all jobs of application mode with high availability have, unless they are told another.
 pub(super) const ZERO_ID: &str = "00000000000000000000000000000000";
 
@@ -48,6 +51,12 @@ impl Job {
             Layout::Changelog => format!("{LOG}{}/dstl/{}", self.id(), uuid(dice)),
             Layout::ForSt => self.key(&self.live_directory(subtask), dice),
         }
+    }
+
+    /// A new pointer of the HA store to a checkpoint, `completedCheckpoint` and 12 hex digits; `None`: there is no such store.
+    pub(super) fn pointer_key(&self, dice: &mut Dice) -> Option<String> {
+        let cluster = self.number;
+        (self.spec.ha).then(|| format!("{POINTERS}cluster-{cluster}/completedCheckpoint{}", hex(dice, 12)))
     }
 
     /// Below the job's directory: that of the TaskManager's own merged files, and that of the subtask's shared ones.

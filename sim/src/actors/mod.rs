@@ -12,4 +12,4 @@ pub mod rules;
 pub use checkpoint::{Checkpoint, File, Place};
 pub(crate) use job::dispose;
 pub use job::{Completed, Ended, Job};
-pub(crate) use layout::LOG;
+pub(crate) use layout::{LOG, POINTERS};

@@ -2,7 +2,7 @@
 //! was before there were any.
 
 use crate::dice::Dice;
-use crate::scenario::{Act, Change, Claim, Denied, Layout, Release, Scenario};
+use crate::scenario::{Act, Change, Claim, Denied, Layout, Release, Scenario, Target};
 
 /// Adds to a scenario what its seed says.
 pub(super) fn add(scenario: &mut Scenario) {
@@ -34,6 +34,11 @@ pub(super) fn add(scenario: &mut Scenario) {
                 .unwrap_or_default(),
         };
     }
+    // A budget is one Stayput's own.
+    scenario.world.second_guard = scenario.world.objects_per_day >= 10_000 && dice.per_mille(100);
+    for job in &mut scenario.world.jobs {
+        job.ha = dice.per_mille(200);
+    }
     let often = dice.weighed(&[(40, 0), (40, 60), (20, 150)]).unwrap_or(0);
     for step in &mut scenario.steps {
         match &mut step.act {
@@ -45,6 +50,11 @@ pub(super) fn add(scenario: &mut Scenario) {
                 };
             }
             Act::Checkpoint { .. } if dice.per_mille(often) => step.act = of_settings(&mut dice),
+            Act::Delete { what, .. }
+                if matches!(what, Target::Any | Target::Listed { .. }) && dice.per_mille(300) =>
+            {
+                *what = Target::Pointer { job: dice.place(4) };
+            }
             Act::Redeploy { .. } | Act::RestoreSavepoint { .. } if zero_id => step.act = Act::Wait,
             _ => {}
         }

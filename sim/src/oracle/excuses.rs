@@ -1,6 +1,7 @@
 //! When a loss may stand: which finding is the truth about it, and when not even one is asked.
 
 use super::{Kind, Need, Oracle, Scene, ToldAs, told_as};
+use crate::actors::{File, Place};
 use crate::clock::{DAY, HOUR};
 use crate::store::Hiding;
 
@@ -119,6 +120,17 @@ impl Oracle<'_> {
                 before.is_some_and(|at| scene.store.now() - at < DAY + 2 * HOUR)
             })
         };
+        let is_pointer = |f: &&File| f.key == key && f.place == Place::Pointer;
+        if need.snapshot.files.iter().any(|f| is_pointer(&f)) {
+            // Flink deletes one at each checkpoint.
+            return match as_told(hiding) {
+                ToldAs::Flink | ToldAs::Nobody => None,
+                _ if restored_today => None,
+                told => Some(format!(
+                    "told as {told:?}, and the answer for the pointer was {said:?}"
+                )),
+            };
+        }
         match (told, said) {
             (ToldAs::Rule, _) if restored_today => None,
             // A rule that takes the same file again within a day waits for the next, and `_metadata` with it.

@@ -10,6 +10,7 @@ mod requests;
 pub use ledger::Ledger;
 pub use needs::{Kind, Need, needs};
 
+use crate::actors::Place;
 use crate::clock::{BEGINNING, MINUTE, Millis, midnight};
 use crate::function::{Called, Did};
 use crate::scenario::{Change, Telling, World};
@@ -347,7 +348,10 @@ impl<'w> Oracle<'w> {
             && let Some(snapshot) = manifests
                 .iter()
                 .find(|c| c.metadata == key && c.etag == shown.etag)
-            && let Some(file) = snapshot.files.iter().find(|f| !scene.store.is_visible(&f.key))
+            && let Some(file) = snapshot
+                .files
+                .iter()
+                .find(|f| f.place != Place::Pointer && !scene.store.is_visible(&f.key))
         {
             wrong(
                 METADATA_LAST,

@@ -5,7 +5,7 @@ use crate::actors::{Checkpoint, Completed, Job, dispose};
 use crate::clock::{Millis, SECOND};
 use crate::dice::Dice;
 use crate::oracle::{NO_JOB_FAILS, Violation};
-use crate::scenario::{Claim, JobSpec};
+use crate::scenario::{Claim, JobSpec, Layout};
 use crate::trace::Lane;
 
 impl Run<'_> {
@@ -121,6 +121,7 @@ impl Run<'_> {
         let number = self.jobs.len();
         let mut job = Job::restored(number, spec, from, claim, dice);
         job.began = self.now();
+        self.count_job(spec);
         self.note(Lane::Job(number), || {
             format!("is restored from {} with {claim:?}", from.metadata)
         });
@@ -146,5 +147,24 @@ impl Run<'_> {
             self.happened("jobs restored with another parallelism");
         }
         self.start(spec, &from, claim, dice);
+    }
+
+    /// Counts what kind of job runs.
+    pub(super) fn count_job(&mut self, spec: JobSpec) {
+        match spec.layout {
+            Layout::Plain => {}
+            Layout::Merged => self.happened("jobs with file merging"),
+            Layout::Changelog => self.happened("jobs with a changelog"),
+            Layout::ForSt => self.happened("jobs with ForSt"),
+        }
+        for (is, what) in [
+            (spec.zero_id, "jobs in a directory of several"),
+            (spec.entropy, "jobs with entropy"),
+            (spec.ha, "jobs with an HA store"),
+        ] {
+            if is {
+                self.happened(what);
+            }
+        }
     }
 }

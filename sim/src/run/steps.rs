@@ -130,7 +130,9 @@ impl Run<'_> {
             }
             Act::ColdStart => self.function.cold_start(&mut dice),
             Act::Pause { on } => {
-                self.function.pause(on);
+                for function in [&mut self.function].into_iter().chain(&mut self.second) {
+                    function.pause(on);
+                }
                 if !on {
                     self.oracle.ledger.resumed_at = now;
                 }
@@ -144,7 +146,9 @@ impl Run<'_> {
                 self.note(Lane::People, || {
                     format!("takes permission for {what:?} from the function: {on}")
                 });
-                self.function.deny(what, on);
+                for function in [&mut self.function].into_iter().chain(&mut self.second) {
+                    function.deny(what, on);
+                }
                 if self.function.may_all() {
                     self.oracle.ledger.resumed_at = now;
                 }
@@ -158,7 +162,9 @@ impl Run<'_> {
             }
             Act::Deploy { change } => {
                 self.note(Lane::People, || format!("deploys the function again: {change:?}"));
-                self.function.deploy(change);
+                for function in [&mut self.function].into_iter().chain(&mut self.second) {
+                    function.deploy(change);
+                }
                 self.oracle.deployed(change, now);
                 self.happened("deployments with other settings");
             }

@@ -177,12 +177,23 @@ impl Job {
         let bytes = self.bytes_of(upload.id, &upload.files);
         let metadata_size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         let etag = store.put_bytes(&metadata, bytes, by);
+        let mut files = upload.files;
+        if let Some(key) = self.pointer_key(dice) {
+            let pointer = File {
+                key,
+                size: store.fresh_size(),
+                place: Place::Pointer,
+                subtask: 0,
+            };
+            store.put(&pointer.key, pointer.size, by);
+            files.push(pointer);
+        }
         self.retained.push_back(Checkpoint {
             id: upload.id,
             metadata,
             etag,
             metadata_size,
-            files: upload.files,
+            files,
             completed: store.now(),
             owned: true,
             backends: self.backends.clone(),
@@ -212,7 +223,11 @@ impl Job {
         self.retained = before;
         let what = Discarded {
             metadata: Some(newest.metadata.clone()),
-            private: newest.keys(Place::Private).cloned().collect(),
+            private: newest
+                .keys(Place::Private)
+                .chain(newest.keys(Place::Pointer))
+                .cloned()
+                .collect(),
             shared: Vec::new(),
         };
         let mut order = cleanup::order(self.spec.release, Why::Subsumed, what, dice);
@@ -255,10 +270,14 @@ impl Job {
             },
             shared,
         };
-        if self.spec.layout == Layout::Merged {
+        // The HA store forgets it before anything else is deleted.
+        let mut order: Vec<(Millis, String)> =
+            gone.keys(Place::Pointer).map(|key| (1, key.clone())).collect();
+        order.extend(if self.spec.layout == Layout::Merged {
             cleanup::by_task_managers(why, what, dice)
         } else {
             cleanup::order(self.spec.release, why, what, dice)
-        }
+        });
+        order
     }
 }
