@@ -58,6 +58,31 @@ fn histories_hold_and_something_happens_in_them() {
     );
 }
 
+/// What is never generated is never tested.
+#[test]
+fn every_kind_of_job_and_every_hand_happens() {
+    let tally = crowd::play_many(0, 150, Length::Short, 1);
+    for what in [
+        "jobs with file merging",
+        "jobs with a changelog",
+        "jobs with ForSt",
+        "jobs in a directory of several",
+        "jobs with entropy",
+        "jobs with an HA store",
+        "jobs restored with another parallelism",
+        "permissions taken or given back",
+        "times that versioning was suspended or enabled",
+        "deployments with other settings",
+        "calls of a second Stayput",
+        "histories told in another order",
+        "verdicts but to leave, told in another order",
+        "proofs of restores that a second reader checked",
+    ] {
+        let times = tally.happened.get(what).copied().unwrap_or(0);
+        assert!(times > 0, "{what}: never, in {tally}");
+    }
+}
+
 #[test]
 fn every_history_that_was_kept_holds() {
     let all = kept::all().unwrap();

@@ -16,7 +16,7 @@ use stayput_core::timestamp::Timestamp;
 use stayput_core::version::KeyHistory;
 
 use crate::memory::HiddenIds;
-use crate::port::{Journal, Listing, PortError, Reading};
+use crate::port::{Journal, Listing, PortError, PortErrorKind, Reading};
 pub(crate) use eyes::Eyes;
 pub(crate) use fetch::first_written;
 use fetch::{Fetched, Known, fetch, fetch_all};
@@ -171,6 +171,35 @@ impl Survey {
             && let Some(returns) = snapshot.version.as_ref().and_then(|v| history.returns(v))
         {
             snapshot.written = snapshot.written.min(returns.first_written);
+        }
+    }
+
+    /// Of the newest visible checkpoints by id and by time: what isn't what was read is read again.
+    pub(crate) async fn read_what_was_written_again<R: Reading + Sync, J: Journal + Sync>(
+        &mut self,
+        eyes: &Eyes<'_, R, J>,
+        job: &JobDirectory,
+    ) {
+        let record = self.catalogue.job(job);
+        let ids = record.map(|r| r.snapshots.as_slice()).unwrap_or_default();
+        let visible = || {
+            let snapshots = ids.iter().filter_map(|id| self.catalogue.get(*id));
+            snapshots.filter(|s| s.hidden.is_none() && s.directory_id().is_some())
+        };
+        let by_id = visible().max_by_key(|s| s.directory_id());
+        let by_time = visible().max_by_key(|s| s.written);
+        let heads: BTreeMap<ObjectLocation, String> = [by_id, by_time]
+            .into_iter()
+            .flatten()
+            .map(|s| (s.metadata.clone(), s.etag.clone()))
+            .collect();
+        for (metadata, etag) in heads {
+            match eyes.reading.head(&metadata, None).await {
+                Ok(head) if head.etag == etag => {}
+                Ok(_) => self.look_up(eyes, &metadata).await,
+                Err(e) if e.kind == PortErrorKind::NotFound => self.look_up(eyes, &metadata).await,
+                Err(e) => self.fail(job.clone(), e.to_string()),
+            }
         }
     }
 

@@ -6,10 +6,11 @@ use s3_documents::bucket::Versioning;
 use s3_documents::lifecycle::LifecycleConfiguration;
 use stayput_core::catalogue::Referral;
 use stayput_core::ha::is_in_result_store;
+use stayput_core::layout::Place;
 use stayput_core::loss::{Loss, MetadataState, WHOLE_WITHIN};
 use stayput_core::report::finding::FindingCode;
 use stayput_core::sinks::can_be_tail;
-use stayput_core::snapshot::{Contents, Kept};
+use stayput_core::snapshot::{Contents, JobDirectory, Kept};
 use stayput_core::verdict::{Basis, Proof};
 use stayput_core::version::KeyHistory;
 
@@ -123,6 +124,7 @@ where
             .filter(|n| n.told.deleted)
             .map(|n| n.location.clone())
             .collect();
+        self.read_what_was_written_again(notices).await;
         self.look_at_ha_if_it_matters(notices).await;
         self.read_sinks_if_it_matters(notices).await;
         let mut judged = Vec::with_capacity(notices.len());
@@ -147,6 +149,25 @@ where
             judged.push(self.judge_one(&notice).await);
         }
         judged
+    }
+
+    /// A directory that is used again has the same keys: what a warm instance read before may not be what stands there now. Asked only where
+    /// somebody but Flink deleted something, of the two newest that are visible.
+    async fn read_what_was_written_again(&mut self, notices: &[Notice]) {
+        let by_others = |n: &&Notice| n.told.deleted && !matches!(n.cause, Cause::Flink | Cause::Ours);
+        let jobs: BTreeSet<_> = notices
+            .iter()
+            .filter(by_others)
+            .filter_map(|n| {
+                let plain = self.plain_key(&n.location);
+                let prefix = Place::of(&plain).job()?.to_owned();
+                let bucket = n.location.bucket().to_owned();
+                Some(JobDirectory { bucket, prefix })
+            })
+            .collect();
+        for job in jobs {
+            self.survey.read_what_was_written_again(&self.eyes, &job).await;
+        }
     }
 
     /// What an HA store named at its last listing it may name no longer: Flink moves it on at every checkpoint. Asked once a call, and only
