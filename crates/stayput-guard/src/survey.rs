@@ -198,7 +198,9 @@ impl Survey {
                 Ok(head) if head.etag == etag => {}
                 Ok(_) => self.look_up(eyes, &metadata).await,
                 Err(e) if e.kind == PortErrorKind::NotFound => self.look_up(eyes, &metadata).await,
-                Err(e) => self.fail(job.clone(), e.to_string()),
+                Err(e) if e.is_transient() => self.fail(job.clone(), e.to_string()),
+                // Who may not read it knew that before.
+                Err(_) => {}
             }
         }
     }
