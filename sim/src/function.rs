@@ -5,6 +5,7 @@ mod anew;
 
 pub use anew::Anew;
 
+use std::collections::BTreeSet;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -26,14 +27,14 @@ use stayput_guard::guard::{Acting, Guard};
 use stayput_guard::mandate::Mandate;
 use stayput_guard::port::PortErrorKind;
 
+use crate::actors::{LOG, POINTERS};
 use crate::clock::{BEGINNING, Millis};
 use crate::dice::Dice;
-use crate::scenario::{Telling, World};
+use crate::scenario::{Change, Denied, Layout, Telling, World};
 use crate::store::{BUCKET, Event, Hand, Happened};
 
 const FLINK: &str = "AROAFLINK";
 const OURS: &str = "AROASTAYPUT";
-const CONTROL: &str = "ops";
 
 /// What a verdict did about an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -157,6 +158,8 @@ pub struct Function {
     instances: Vec<Instance>,
     queue: Vec<Waiting>,
     paused: bool,
+    /// Operations that the role may not at the moment.
+    denied: BTreeSet<&'static str>,
     last_answers: Vec<(String, Answer)>,
 }
 
@@ -172,15 +175,24 @@ fn at_once<T>(future: impl Future<Output = T>) -> T {
 }
 
 fn mandate(world: &World) -> Mandate {
-    let root = |prefix: &str, kind| {
-        Root::new(&format!("s3://{BUCKET}/{prefix}"), kind, None)
+    let root = |prefix: &str, kind, entropy| {
+        Root::new(&format!("s3://{BUCKET}/{prefix}"), kind, entropy)
             .unwrap_or_else(|e| unreachable!("a root of the simulation: {e}"))
     };
+    let mut roots = vec![root("sp/", RootKind::Savepoints, None)];
+    roots.push(if world.jobs.iter().any(|j| j.entropy) {
+        root("_entropy_/cp/", RootKind::Checkpoints, Some("_entropy_"))
+    } else {
+        root("cp/", RootKind::Checkpoints, None)
+    });
+    if world.jobs.iter().any(|j| j.ha) {
+        roots.push(root(POINTERS, RootKind::Ha, None));
+    }
+    if world.jobs.iter().any(|j| j.layout == Layout::Changelog) {
+        roots.push(root(LOG, RootKind::Dstl, None));
+    }
     Mandate {
-        roots: Roots::new(vec![
-            root("cp/", RootKind::Checkpoints),
-            root("sp/", RootKind::Savepoints),
-        ]),
+        roots: Roots::new(roots),
         control: None,
         principals: Principals {
             flink: match world.telling {
@@ -205,8 +217,8 @@ fn mandate(world: &World) -> Mandate {
 
 impl Function {
     /// As it is deployed in a world.
-    pub fn new(model: &Model, world: &World) -> Self {
-        let control = model.create_bucket(CONTROL, Versioning::Never);
+    pub fn new(model: &Model, world: &World, control: &str) -> Self {
+        let control = model.create_bucket(control, Versioning::Never);
         let instances = (0..world.instances.max(1)).map(|_| Instance {
             client: model.another_client(),
             judge: None,
@@ -219,6 +231,7 @@ impl Function {
             instances: instances.collect(),
             queue: Vec::new(),
             paused: false,
+            denied: BTreeSet::new(),
             last_answers: Vec::new(),
         }
     }
@@ -317,6 +330,47 @@ impl Function {
         }
     }
 
+    /// Takes a permission from the role, or gives it back.
+    pub fn deny(&mut self, what: Denied, on: bool) {
+        let operations: &[&'static str] = match what {
+            Denied::Getting => &["GetObject"],
+            Denied::Listing => &["ListObjectsV2"],
+            Denied::ListingVersions => &["ListObjectVersions"],
+            Denied::Copying => &["CopyObject"],
+        };
+        for operation in operations {
+            if on {
+                self.denied.insert(operation);
+            } else {
+                self.denied.remove(operation);
+            }
+        }
+    }
+
+    /// Whether the role may all that it needs.
+    pub fn may_all(&self) -> bool {
+        self.denied.is_empty()
+    }
+
+    /// Gives back every permission.
+    pub fn allow_all(&mut self) {
+        self.denied.clear();
+    }
+
+    /// A new deployment: every instance is a new one.
+    pub fn deploy(&mut self, change: Change) {
+        match change {
+            Change::Acting(acting) => self.world.acting = acting,
+            Change::Settle(minutes) => {
+                self.mandate.policy.settle = Duration::from_secs(60 * u64::from(minutes));
+            }
+            Change::Code => {}
+        }
+        for instance in &mut self.instances {
+            instance.judge = None;
+        }
+    }
+
     /// Whether restoring is paused.
     pub fn is_paused(&self) -> bool {
         self.paused
@@ -403,6 +457,13 @@ impl Function {
             instance: n,
             ..Called::default()
         };
+        for operation in &self.denied {
+            // Of the bucket with the state; the journal is another.
+            for below in ["cp/", "sp/", LOG, POINTERS] {
+                let denied = Fault::answers(PortErrorKind::Denied).on(operation);
+                client.plan(denied.key(below).always());
+            }
+        }
         plan_trouble(&client, faults.crashing, faults.failing, &mut called, dice);
         let meanwhile = Arc::new(Mutex::new(Vec::new()));
         if let Some(key) = race {

@@ -1,9 +1,12 @@
 //! A seed becomes a scenario.
 
+mod extras;
+
 use crate::clock::{DAY, HOUR, MINUTE, Millis, SECOND};
 use crate::dice::Dice;
 use crate::scenario::{
-    Act, Claim, Delivery, Faults, JobSpec, Release, Rule, Scenario, Somebody, Step, Target, Telling, World,
+    Act, Claim, Delivery, Faults, JobSpec, Layout, Release, Rule, Scenario, Somebody, Step, Target, Telling,
+    World,
 };
 
 /// What kind of history a seed becomes.
@@ -42,7 +45,9 @@ pub fn scenario(seed: u64, length: Length) -> Scenario {
     };
     let careless = dice.weighed(&[(25, 0_u32), (50, 60), (25, 200)]).unwrap_or(60);
     let steps = (0..count).map(|_| step(&mut dice, pace, careless)).collect();
-    Scenario { seed, world, steps }
+    let mut scenario = Scenario { seed, world, steps };
+    extras::add(&mut scenario);
+    scenario
 }
 
 fn world(dice: &mut Dice, pace: Pace) -> World {
@@ -90,6 +95,7 @@ fn world(dice: &mut Dice, pace: Pace) -> World {
             None
         },
         objects_per_day: dice.weighed(&[(95, 10_000), (5, 4)]).unwrap_or(10_000),
+        second_guard: false,
         jobs: (0..jobs).map(|n| job(dice, n)).collect(),
     }
 }
@@ -136,6 +142,10 @@ fn job(dice: &mut Dice, number: usize) -> JobSpec {
         } else {
             u8::try_from(number).unwrap_or(0)
         },
+        layout: Layout::Plain,
+        zero_id: false,
+        ha: false,
+        entropy: false,
     }
 }
 

@@ -89,6 +89,8 @@ struct Run<'s> {
     scenario: &'s Scenario,
     store: Store,
     function: Function,
+    /// Another Stayput at the same bucket.
+    second: Option<Function>,
     oracle: Oracle<'s>,
     jobs: Vec<Job>,
     savepoints: Vec<Savepoint>,
@@ -113,7 +115,8 @@ pub fn play(scenario: &Scenario, traced: bool) -> Played {
     let mut run = Run {
         scenario,
         store: Store::new(&model, &scenario.world.rules),
-        function: Function::new(&model, &scenario.world),
+        function: Function::new(&model, &scenario.world, "ops"),
+        second: (scenario.world.second_guard).then(|| Function::new(&model, &scenario.world, "ops-2")),
         oracle: Oracle::new(&scenario.world),
         jobs: Vec::new(),
         savepoints: Vec::new(),
@@ -135,6 +138,7 @@ pub fn play(scenario: &Scenario, traced: bool) -> Played {
         let mut dice = Dice::for_purpose(scenario.seed, 100 + run.jobs.len() as u64);
         let mut job = Job::new(run.jobs.len(), *spec, &mut dice);
         job.began = BEGINNING;
+        run.count_job(*spec);
         run.jobs.push(job);
     }
     run.later(midnight(BEGINNING) + DAY + SWEEP_AT, Later::Sweep);
@@ -155,6 +159,10 @@ pub fn play(scenario: &Scenario, traced: bool) -> Played {
     run.played.dearest = ledger.dearest;
     *run.played
         .happened
+        .entry("copies of merged files of which only the directory is named")
+        .or_default() += ledger.by_directory;
+    *run.played
+        .happened
         .entry("proofs of restores that a second reader checked")
         .or_default() += ledger.proofs;
     run.played.cut_short = ledger.cut_short;
@@ -170,6 +178,11 @@ impl Run<'_> {
 
     fn now(&self) -> Millis {
         self.store.now()
+    }
+
+    /// Counts something that the simulation is for.
+    fn happened(&mut self, what: &'static str) {
+        *self.played.happened.entry(what).or_default() += 1;
     }
 
     fn note(&mut self, lane: Lane, text: impl FnOnce() -> String) {
@@ -284,9 +297,15 @@ impl Run<'_> {
         let quiet = self.now() + 80 * MINUTE;
         self.until(quiet);
         self.check();
-        if self.function.is_paused() {
-            self.function.pause(false);
-            self.oracle.ledger.resumed_at = self.now();
+        let now = self.now();
+        if self.function.is_paused() || !self.function.may_all() || !self.store.keeps_versions() {
+            for function in [&mut self.function].into_iter().chain(&mut self.second) {
+                function.pause(false);
+                function.allow_all();
+            }
+            self.store.keep_versions(true);
+            self.oracle.ledger.keeps_versions(true, now);
+            self.oracle.ledger.resumed_at = now;
         }
         let after = self.now() + 10 * MINUTE;
         self.until(after + 66 * MINUTE);
@@ -323,8 +342,10 @@ fn scene<'s>(
         store,
         needs: needs(jobs, savepoints),
         wanted: wanted.chain(kept).collect(),
+        jobs,
         directories: jobs.len() + savepoints.len(),
         paused: function.is_paused(),
+        hindered: !function.may_all() || !store.keeps_versions(),
         disturbed,
         cut_short: cut_short.to_vec(),
     }

@@ -51,6 +51,9 @@ pub struct World {
     pub installed: Option<Millis>,
     /// Objects that may be copied on one day.
     pub objects_per_day: u64,
+    /// Whether another Stayput, with a control prefix of its own, watches the same bucket.
+    #[serde(default)]
+    pub second_guard: bool,
     /// The jobs that run when the history begins.
     pub jobs: Vec<JobSpec>,
 }
@@ -131,6 +134,32 @@ pub struct JobSpec {
     pub subtasks: usize,
     /// Which operators: jobs with the same number have the same operator ids.
     pub operators: u8,
+    /// Where its files lie, and who deletes them.
+    #[serde(default)]
+    pub layout: Layout,
+    /// Its job id is all zeroes, as with high availability in application mode: every such job writes into the same directory.
+    #[serde(default)]
+    pub zero_id: bool,
+    /// High availability: a pointer to each retained checkpoint lies in the HA store's directory.
+    #[serde(default)]
+    pub ha: bool,
+    /// Its files lie under random prefixes (`s3.entropy.key`).
+    #[serde(default)]
+    pub entropy: bool,
+}
+
+/// Where the files of a job lie.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub enum Layout {
+    /// Private files in `chk-N/`, shared ones in `shared/`.
+    #[default]
+    Plain,
+    /// File merging, since 1.20: segments of files in `shared/job_…` and `taskowned/job_…`, which TaskManagers delete.
+    Merged,
+    /// The changelog, since 1.16: a log below `dstl/`, and what was materialised in `taskowned/`.
+    Changelog,
+    /// ForSt, since 2.0: all files in `shared/op_…/db/`, some of them before any checkpoint names them.
+    ForSt,
 }
 
 /// A family of releases that clean up in the same order.
@@ -175,6 +204,12 @@ pub enum Act {
     Dispose { savepoint: usize },
     /// An ended job is started again from its newest checkpoint, as a new job.
     Restore { job: usize, claim: Claim },
+    /// An ended job is started again from its newest checkpoint with another parallelism.
+    Rescale {
+        job: usize,
+        claim: Claim,
+        subtasks: usize,
+    },
     /// An ended job is deployed again under its job id, without a restore: its ids begin again in the same directory.
     Redeploy { job: usize },
     /// A savepoint is started as a new job.
@@ -197,8 +232,38 @@ pub enum Act {
     Pause { on: bool },
     /// The scheduled sweep, besides the daily one.
     Sweep,
+    /// Somebody takes a permission from the function's role, or gives it back.
+    Deny { what: Denied, on: bool },
+    /// Somebody suspends the bucket's versioning, or enables it again.
+    Versioning { on: bool },
+    /// The function is deployed again with other settings: every instance is a new one.
+    Deploy { change: Change },
     /// Time passes.
     Wait,
+}
+
+/// What the function's role may not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Denied {
+    /// `s3:GetObject` and `s3:GetObjectVersion`.
+    Getting,
+    /// `s3:ListBucket`.
+    Listing,
+    /// `s3:ListBucketVersions`.
+    ListingVersions,
+    /// What a copy needs.
+    Copying,
+}
+
+/// What is other in a new deployment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Change {
+    /// Whether it restores.
+    Acting(bool),
+    /// The settle delay, in minutes.
+    Settle(u32),
+    /// Nothing but the code.
+    Code,
 }
 
 /// What a restored job may do with what it was restored from.
@@ -237,6 +302,8 @@ pub enum Target {
     Savepoint { savepoint: usize },
     /// Every shared file that the newest checkpoint of a job names, by a list of yesterday: whether it is visible or not.
     Listed { job: usize },
+    /// The HA store's pointer to the newest checkpoint of a job.
+    Pointer { job: usize },
     /// Any visible object.
     Any,
 }

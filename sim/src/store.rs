@@ -117,6 +117,21 @@ impl Store {
         }
     }
 
+    /// Suspends versioning, or enables it again.
+    pub fn keep_versions(&self, on: bool) {
+        let status = if on {
+            Versioning::Enabled
+        } else {
+            Versioning::Suspended
+        };
+        self.bucket.set_versioning(status);
+    }
+
+    /// Whether the bucket keeps versions now.
+    pub fn keeps_versions(&self) -> bool {
+        self.bucket.versioning() == Versioning::Enabled
+    }
+
     /// The time.
     pub fn now(&self) -> Millis {
         self.model.now().millis()
@@ -221,6 +236,12 @@ impl Store {
 
     /// Remembers a marker that was laid while the function was at work.
     pub fn note_hidden(&mut self, key: &str, marker: &VersionId, by: Hand, was_visible: bool) {
+        if marker.is_null()
+            && let Some(ids) = self.written.get_mut(key)
+        {
+            // A marker without an id takes the place of the version without one.
+            ids.remove(marker);
+        }
         let event = self.tell(key, Happened::Hidden(marker.to_string()), by);
         if was_visible {
             let hiding = Hiding {

@@ -13,7 +13,7 @@ use stayput_sim::clock::BEGINNING;
 use stayput_sim::dice::Dice;
 use stayput_sim::generate::{Length, scenario};
 use stayput_sim::run::play;
-use stayput_sim::scenario::{JobSpec, Release};
+use stayput_sim::scenario::{JobSpec, Layout, Release};
 use stayput_sim::store::{BUCKET, Store};
 use stayput_sim::{crowd, kept, planted};
 
@@ -58,6 +58,31 @@ fn histories_hold_and_something_happens_in_them() {
     );
 }
 
+/// What is never generated is never tested.
+#[test]
+fn every_kind_of_job_and_every_hand_happens() {
+    let tally = crowd::play_many(0, 150, Length::Short, 1);
+    for what in [
+        "jobs with file merging",
+        "jobs with a changelog",
+        "jobs with ForSt",
+        "jobs in a directory of several",
+        "jobs with entropy",
+        "jobs with an HA store",
+        "jobs restored with another parallelism",
+        "permissions taken or given back",
+        "times that versioning was suspended or enabled",
+        "deployments with other settings",
+        "calls of a second Stayput",
+        "histories told in another order",
+        "verdicts but to leave, told in another order",
+        "proofs of restores that a second reader checked",
+    ] {
+        let times = tally.happened.get(what).copied().unwrap_or(0);
+        assert!(times > 0, "{what}: never, in {tally}");
+    }
+}
+
 #[test]
 fn every_history_that_was_kept_holds() {
     let all = kept::all().unwrap();
@@ -82,43 +107,66 @@ fn every_planted_fault_still_has_its_place() {
 
 #[test]
 fn what_a_job_writes_is_read_as_what_it_says() {
-    let releases = [
-        Release::UpTo114,
-        Release::Of116,
-        Release::From119,
-        Release::From119Sequential,
-    ];
-    for release in releases {
-        for incremental in [true, false] {
-            let model = Model::new(Timestamp::from_millis(BEGINNING));
-            let mut store = Store::new(&model, &[]);
-            let mut dice = Dice::of(7);
-            let spec = JobSpec {
-                release,
-                retained: 2,
-                retained_on_cancel: true,
-                incremental,
-                subtasks: 2,
-                operators: 3,
-            };
-            let mut job = Job::new(0, spec, &mut dice);
-            for _ in 0..3 {
-                assert!(job.begin(&mut store, &mut dice));
-                assert!(matches!(job.complete(&mut store, &mut dice), Completed::Well(_)));
+    use Layout::{Changelog, ForSt, Merged, Plain};
+    let mut checked = 0;
+    for (release, layouts) in [
+        (Release::UpTo114, &[Plain][..]),
+        (Release::Of116, &[Plain, Changelog]),
+        (Release::From119, &[Plain, Changelog, Merged, ForSt]),
+        (Release::From119Sequential, &[Plain, Changelog, Merged, ForSt]),
+    ] {
+        for layout in layouts {
+            for (incremental, entropy) in [(true, false), (false, false), (true, true)] {
+                let spec = JobSpec {
+                    release,
+                    retained: 2,
+                    retained_on_cancel: true,
+                    incremental,
+                    subtasks: 2,
+                    operators: 3,
+                    layout: *layout,
+                    zero_id: false,
+                    ha: false,
+                    entropy,
+                };
+                is_read_as_it_says(spec);
+                checked += 1;
             }
-            let newest = job.would_restore().unwrap();
-            let bytes = store.bytes(&newest.metadata).unwrap();
-            let mut read = BTreeSet::new();
-            let location = ObjectLocation::new(BUCKET, &*newest.metadata);
-            references(&bytes, &location, &mut |object, _| {
-                read.insert(object.key().to_owned());
-            });
-            let taken = take(&bytes, &location, &Roots::new(Vec::new()));
-            assert!(taken.is_ok(), "{release:?} is read to its end");
-            let says: BTreeSet<String> = newest.files.iter().map(|f| f.key.clone()).collect();
-            assert_eq!(read, says, "{release:?}, incremental: {incremental}");
         }
     }
+    assert_eq!(checked, 33);
+}
+
+fn is_read_as_it_says(spec: JobSpec) {
+    let model = Model::new(Timestamp::from_millis(BEGINNING));
+    let mut store = Store::new(&model, &[]);
+    let mut dice = Dice::of(7);
+    let mut job = Job::new(0, spec, &mut dice);
+    for _ in 0..3 {
+        assert!(job.begin(&mut store, &mut dice));
+        assert!(matches!(job.complete(&mut store, &mut dice), Completed::Well(_)));
+    }
+    let newest = job.would_restore().unwrap();
+    let bytes = store.bytes(&newest.metadata).unwrap();
+    let mut read = BTreeSet::new();
+    let location = ObjectLocation::new(BUCKET, &*newest.metadata);
+    references(&bytes, &location, &mut |object, _| {
+        read.insert(object.key().to_owned());
+    });
+    let taken = take(&bytes, &location, &Roots::new(Vec::new()));
+    let Ok(taken) = taken else {
+        panic!("{spec:?} isn't read to its end")
+    };
+    let directories = taken.directories.len();
+    let says: BTreeSet<String> = newest.files.iter().map(|f| f.key.clone()).collect();
+    assert_eq!(read, says, "{spec:?}");
+    let merged = spec.layout == Layout::Merged;
+    assert_eq!(
+        directories > 0,
+        merged,
+        "{spec:?} names {directories} directories"
+    );
+    assert!(newest.is_whole(&store, true));
 }
 
 /// Actors and oracle have their own idea of the truth.

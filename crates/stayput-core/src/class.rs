@@ -105,15 +105,7 @@ impl Group<'_> {
                 by_id = Some(n);
                 break;
             }
-            let older_unreadable_stands = || {
-                self.unreadable.iter().any(|u| {
-                    // When it was written says nothing: somebody may have spoilt it since.
-                    let stands = u.hidden.as_ref().is_none_or(|h| h.at >= at);
-                    stands && u.directory_id() < self.members[n].directory_id()
-                })
-            };
-            let an_older_one_stands =
-                ever[rank + 1..].iter().any(|o| hidden(*o).is_none()) || older_unreadable_stands();
+            let an_older_one_stands = ever[rank + 1..].iter().any(|o| hidden(*o).is_none());
             // By Flink or by nobody known: that it was Flink only its message tells, which a later call doesn't have.
             let failed_store = by.at.since(self.members[n].written) <= FAILED_STORE_WITHIN
                 && an_older_one_stands

@@ -96,6 +96,17 @@ pub fn is_job_id(name: &str) -> bool {
     name.len() == 32 && name.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }
 
+/// Whether a job directory may hold several jobs: it has no job id in its path (`execution.checkpointing.create-subdir: false`), or one that is all zeroes, which
+/// every job of application mode with high availability has unless it is told another.
+pub fn may_hold_several_jobs(directory: &str) -> bool {
+    let name = directory
+        .trim_end_matches('/')
+        .rsplit('/')
+        .next()
+        .unwrap_or_default();
+    !is_job_id(name) || name.bytes().all(|b| b == b'0')
+}
+
 /// Whether the key is ForSt's live database file: `<job directory>/shared/op_*/db/*` (Flink 2.0 and later).
 pub fn is_forst_database(key: &str) -> bool {
     // One name after the other from behind: nearly every key ends at the second. Every file of a checkpoint is asked.
@@ -148,6 +159,14 @@ mod tests {
             }
         );
         assert_eq!(Place::of("x"), Place::Elsewhere);
+    }
+
+    #[test]
+    fn a_directory_holds_one_job_if_it_has_a_job_id_of_its_own() {
+        assert!(!may_hold_several_jobs("cp/2be3cab7043c112ec2d02bfe50f0feb2/"));
+        for several in ["cp/00000000000000000000000000000000/", "cp/", ""] {
+            assert!(may_hold_several_jobs(several), "{several:?}");
+        }
     }
 
     #[test]

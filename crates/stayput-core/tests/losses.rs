@@ -74,12 +74,25 @@ fn add(catalogue: &mut Catalogue, directory: &str, names: &[&str]) -> SnapshotId
 
 /// What a snapshot that names `names` has lost, when `missing` were hidden so many minutes after `_metadata`.
 fn loss(names: &[&str], missing: &[(&str, i64)], beside: &[&str]) -> Loss {
+    let missing: Vec<_> = missing
+        .iter()
+        .map(|(key, minutes)| (*key, *minutes, foreign()))
+        .collect();
+    loss_by(names, &missing, beside)
+}
+
+fn foreign() -> Cause {
+    Cause::Foreign("alice".into())
+}
+
+/// The same, each hidden by somebody.
+fn loss_by(names: &[&str], missing: &[(&str, i64, Cause)], beside: &[&str]) -> Loss {
     let mut catalogue = Catalogue::new();
     let id = add(&mut catalogue, "cp/j/chk-8/", names);
     add(&mut catalogue, "cp/j/chk-9/", beside);
     let missing = missing
         .iter()
-        .map(|(key, minutes)| {
+        .map(|(key, minutes, cause)| {
             let location = ObjectLocation::new("b", *key);
             let time = Timestamp::from_millis(deleted().millis() + minutes * 60_000);
             MissingObject {
@@ -87,14 +100,14 @@ fn loss(names: &[&str], missing: &[(&str, i64)], beside: &[&str]) -> Loss {
                 exclusive: key.contains("/chk-8/"),
                 location,
                 history: KeyHistory::new(vec![marker(time), data("d", 1)]),
-                cause: Cause::Foreign("alice".into()),
+                cause: cause.clone(),
                 told: true,
             }
         })
         .collect();
     let metadata = MetadataState::Hidden {
         at: deleted(),
-        cause: Cause::Foreign("alice".into()),
+        cause: foreign(),
     };
     Loss::of(&catalogue, id, metadata, missing, DirectoryUse::Quiet)
 }
@@ -114,6 +127,27 @@ fn whole_is_metadata_and_every_own_file_within_an_hour() {
         !loss(&names, &[("cp/j/chk-8/a", 0), ("cp/j/chk-8/b", 61)], &[]).whole,
         "too late"
     );
+}
+
+#[test]
+fn what_flink_had_taken_before_cant_go_with_the_rest() {
+    let names = ["cp/j/chk-8/a", "cp/j/chk-8/b"];
+    let taken_before = |cause: Cause| {
+        loss_by(
+            &names,
+            &[("cp/j/chk-8/a", 0, foreign()), ("cp/j/chk-8/b", -300, cause)],
+            &[],
+        )
+        .whole
+    };
+    assert!(taken_before(Cause::Flink));
+    assert!(taken_before(Cause::Unknown));
+    assert!(!taken_before(foreign()), "two deletions of a stranger");
+    let later = [
+        ("cp/j/chk-8/a", 0, foreign()),
+        ("cp/j/chk-8/b", 300, Cause::Flink),
+    ];
+    assert!(!loss_by(&names, &later, &[]).whole, "it stood when the rest went");
 }
 
 #[test]
@@ -145,6 +179,19 @@ fn its_own_deletion_began_with_the_first_marker_of_the_hour() {
         first,
         at("2026-11-28T09:30:00Z"),
         "what went five hours before belongs to another story"
+    );
+}
+
+#[test]
+fn a_file_that_went_before_the_snapshot_was_complete_doesnt_put_its_class_back_to_then() {
+    let l = loss(&["cp/j/chk-8/a"], &[("cp/j/chk-8/a", -30)], &[]);
+    let written = at("2026-11-28T09:45:00Z");
+    let Moment::BeforeItsOwn(first) = l.moment(deleted(), written, deleted()) else {
+        panic!("it is hidden itself")
+    };
+    assert_eq!(
+        first, written,
+        "before that there was no snapshot to be of any class"
     );
 }
 

@@ -419,6 +419,15 @@ async fn directory_use<R: Reading + Sync, J: Journal + Sync>(
     others.sort_unstable();
     let mut used = DirectoryUse::Quiet;
     for (other, prefix) in others {
+        // Another job's in the same directory: one of its own, or the next after one of its own.
+        let known = survey.catalogue.iter().filter(|(_, s)| s.job == job);
+        let nearest = known
+            .filter(|(_, s)| s.directory_id().is_some_and(|known| known <= other))
+            .max_by_key(|(_, s)| s.directory_id());
+        let whose = nearest.and_then(|(_, s)| operators(s));
+        if whose.is_some() && its_operators.is_some() && whose != its_operators {
+            continue;
+        }
         let rows = rows_below(eyes, &job.bucket, &prefix).await?;
         let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
         for row in &rows {

@@ -10,7 +10,7 @@ use stayput_core::layout::{self, METADATA_FILE};
 use stayput_core::location::ObjectLocation;
 use stayput_core::metadata::{NotEntered, NotTaken, enter};
 use stayput_core::snapshot::{
-    Contents, Facts, HiddenBy, JobDirectory, Kept, Snapshot, SnapshotKind, identity_of,
+    Contents, Facts, HiddenBy, JobDirectory, Kept, Snapshot, SnapshotKind, Unreadable, identity_of,
 };
 use stayput_core::timestamp::Timestamp;
 use stayput_core::version::KeyHistory;
@@ -75,6 +75,20 @@ pub(crate) struct Survey {
     pub(crate) ha: ha::HaStores,
     /// What sinks keep outside state handles.
     pub(crate) sinks: sinks::SinkStates,
+}
+
+/// So many hidden checkpoints of a directory that may hold several jobs are looked at: those that the journal knows of.
+const HIDDEN_OF_SEVERAL: usize = 8;
+
+/// Whether reading it failed for a reason that somebody may have taken away since: a permission, a key, a thaw.
+fn may_be_read_now(snapshot: &Snapshot) -> bool {
+    matches!(
+        snapshot.contents,
+        Contents::Unreadable {
+            why: Unreadable::Denied | Unreadable::OutOfReach(_),
+            ..
+        }
+    )
 }
 
 impl Survey {
@@ -265,7 +279,8 @@ impl Survey {
             if stands {
                 continue;
             }
-            if known_hidden && !named.deleted.contains_key(&metadata) {
+            let unread = self.snapshot_at(&metadata).is_some_and(may_be_read_now);
+            if known_hidden && !unread && !named.deleted.contains_key(&metadata) {
                 // A newer one stands: nobody asks for this one's class any more.
                 let kept = self.snapshot_at(&metadata).is_some_and(|s| s.kept.is_some());
                 if Some(id) < newest_visible && !kept && !self.was_head(&metadata, eyes.now) {
@@ -286,8 +301,11 @@ impl Survey {
         }
         // Ids above the newest visible one that the call or the journal names, and whatever a stranger or a rule hid.
         let mut ids = named.jobs.get(&job).cloned().unwrap_or_default();
-        // A run whose ids began again has its newest below: the sweep looks there too.
+        // A run whose ids began again has its newest below: the sweep looks there too. And of several jobs in one directory the newest one of
+        // another says nothing about this one's.
+        let of_several = layout::may_hold_several_jobs(&job.prefix);
         let below = match breadth {
+            _ if of_several => HIDDEN_OF_SEVERAL,
             Breadth::Named => 1,
             Breadth::Everything => HIDDEN_PER_DIRECTORY,
         };
@@ -300,7 +318,8 @@ impl Survey {
                 .deleted
                 .get(&metadata)
                 .is_some_and(|c| !c.is_flink_or_unknown());
-            let looks_below = breadth == Breadth::Everything && hidden_by_others.contains(&id);
+            let looks_below =
+                (of_several || breadth == Breadth::Everything) && hidden_by_others.contains(&id);
             if self.catalogue.at(&metadata).is_none()
                 && (Some(id) > newest_visible || told_by_other || looks_below)
             {
@@ -349,7 +368,7 @@ impl Survey {
             return false;
         }
         self.snapshot_at(metadata)
-            .is_none_or(|s| s.hidden.is_some() || named.written.contains(metadata))
+            .is_none_or(|s| s.hidden.is_some() || may_be_read_now(s) || named.written.contains(metadata))
     }
 
     fn newest_visible(&self, job: &JobDirectory) -> Option<u64> {
@@ -432,7 +451,9 @@ impl Survey {
         metadata: &ObjectLocation,
     ) {
         let told = named.deleted.contains_key(metadata);
-        let known = self.snapshot_at(metadata).is_some_and(|s| s.hidden.is_none());
+        let known = self
+            .snapshot_at(metadata)
+            .is_some_and(|s| s.hidden.is_none() && !may_be_read_now(s));
         if known && !told && !named.written.contains(metadata) {
             let job = identity_of(metadata).1;
             self.catalogue.job_mut(&job).listed_at = Some(eyes.now);

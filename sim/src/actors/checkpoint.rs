@@ -10,6 +10,8 @@ pub enum Place {
     Private,
     /// In `shared/` of some job.
     Shared,
+    /// In the HA store: what a JobManager reads first when it recovers.
+    Pointer,
 }
 
 /// A file that a checkpoint is made of.
@@ -49,11 +51,19 @@ impl Checkpoint {
         self.metadata.trim_end_matches("_metadata")
     }
 
+    /// Whether a key lies in its own directory, the random prefix of entropy left out.
+    pub fn is_own(&self, key: &str) -> bool {
+        let plain = key.split_once('/').filter(|(random, _)| random.len() == 4);
+        key.starts_with(self.directory())
+            || plain.is_some_and(|(_, plain)| plain.starts_with(self.directory()))
+    }
+
     /// Whether every file is visible and is what was written; `_metadata` too, if asked.
     pub fn is_whole(&self, store: &Store, with_metadata: bool) -> bool {
         let file = |f: &File| store.shown(&f.key).is_some_and(|s| s.size == f.size);
         let metadata = || store.shown(&self.metadata).is_some_and(|s| s.etag == self.etag);
-        self.files.iter().all(file) && (!with_metadata || metadata())
+        let state = |f: &&File| f.place != Place::Pointer;
+        self.files.iter().filter(state).all(file) && (!with_metadata || metadata())
     }
 
     /// Whether it names this key, or is it.
@@ -82,6 +92,13 @@ impl Checkpoint {
     pub fn is_made_from(&self, other: &Self) -> bool {
         self.backends.iter().any(|b| other.backends.contains(b))
             || self.files.iter().any(|f| other.needs(&f.key))
+    }
+
+    /// As somebody takes it over who has an HA store of his own, or none.
+    pub(super) fn without_pointer(&self) -> Self {
+        let mut taken = self.clone();
+        taken.files.retain(|f| f.place != Place::Pointer);
+        taken
     }
 
     pub(super) fn keys(&self, place: Place) -> impl Iterator<Item = &String> {

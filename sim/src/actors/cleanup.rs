@@ -86,3 +86,25 @@ pub(crate) fn order(
         })
         .collect()
 }
+
+/// When each key is deleted with file merging: the JobManager deletes `_metadata` alone, and TaskManagers the merged files once they are told; at the job's
+/// end their whole directories go.
+pub(crate) fn by_task_managers(why: Why, what: Discarded, dice: &mut Dice) -> Vec<(Millis, String)> {
+    let mut order: Vec<(Millis, String)> = what
+        .metadata
+        .into_iter()
+        .map(|key| (dice.between(5, 300), key))
+        .collect();
+    let told = match why {
+        Why::Subsumed => dice.between(300, 10_000),
+        Why::Ended => dice.between(20, 500),
+    };
+    let mut files: Vec<String> = what.private.into_iter().chain(what.shared).collect();
+    dice.shuffle(&mut files);
+    let mut at = told;
+    for key in files {
+        at += dice.between(5, 60);
+        order.push((at, key));
+    }
+    order
+}

@@ -7,10 +7,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::checkpoint::{Checkpoint, File, Place};
 use super::cleanup::Why;
+use super::layout::ZERO_ID;
 use super::names::{hex, uuid};
 use crate::clock::Millis;
 use crate::dice::Dice;
-use crate::scenario::{Claim, JobSpec, Release};
+use crate::scenario::{Claim, JobSpec, Layout, Release};
 pub(crate) use savepoint::dispose;
 
 /// How a job ended.
@@ -76,6 +77,7 @@ pub struct Job {
     /// Whether a JobManager died before it had deleted everything of the last checkpoint.
     pub cut_short: bool,
     claim: Option<Claim>,
+    first_id: u64,
     next_id: u64,
     /// What its state is made of now.
     live: Vec<File>,
@@ -85,12 +87,44 @@ pub struct Job {
     upload: Option<Upload>,
 }
 
+/// Whose files a subtask has after a restore with another parallelism: those of every old subtask whose key groups it has some of.
+fn rescaled<'f>(files: impl Iterator<Item = &'f File>, before: usize, after: usize) -> Vec<File> {
+    let mut live = Vec::new();
+    for file in files {
+        for subtask in 0..after {
+            // Shares of all key groups, as fractions with the same denominator.
+            let (from, to) = (file.subtask * after, (file.subtask + 1) * after);
+            if subtask * before < to && (subtask + 1) * before > from {
+                live.push(File {
+                    subtask,
+                    ..file.clone()
+                });
+            }
+        }
+    }
+    live
+}
+
 impl Job {
     /// A job without any state.
     pub fn new(number: usize, spec: JobSpec, dice: &mut Dice) -> Self {
+        let directory = format!(
+            "cp/{}/",
+            if spec.zero_id {
+                ZERO_ID.to_owned()
+            } else {
+                hex(dice, 32)
+            }
+        );
+        // Jobs that share a directory have been running for different times, or they would be at each other's throats.
+        let first_id = if spec.zero_id {
+            1 + 1000 * u64::try_from(number).unwrap_or(0)
+        } else {
+            1
+        };
         Self {
             number,
-            directory: format!("cp/{}/", hex(dice, 32)),
+            directory,
             spec,
             incarnation: 0,
             began: 0,
@@ -101,7 +135,8 @@ impl Job {
             stuck: false,
             cut_short: false,
             claim: None,
-            next_id: 1,
+            next_id: first_id,
+            first_id,
             live: Vec::new(),
             backends: (0..spec.subtasks.max(1)).map(|_| uuid(dice)).collect(),
             retained: VecDeque::new(),
@@ -121,16 +156,16 @@ impl Job {
         };
         job.claim = Some(claim);
         job.next_id = from.id + 1;
-        if !from.backends.is_empty() {
+        let subtasks = from.files.iter().map(|f| f.subtask + 1).max().unwrap_or(1);
+        // Who rescales makes new backends of several old ones.
+        if !from.backends.is_empty() && subtasks == spec.subtasks.max(1) {
             job.backends.clone_from(&from.backends);
         }
-        if claim != Claim::NoClaim {
-            job.live = from
-                .files
-                .iter()
-                .filter(|f| f.place == Place::Shared)
-                .cloned()
-                .collect();
+        // With file merging and ForSt a job begins with copies.
+        let in_place = matches!(spec.layout, Layout::Plain | Layout::Changelog);
+        if claim != Claim::NoClaim && in_place {
+            let shared = from.files.iter().filter(|f| f.place == Place::Shared);
+            job.live = rescaled(shared, subtasks, spec.subtasks.max(1));
         }
         for key in from.keys(Place::Shared) {
             let registered = Registered {
@@ -139,10 +174,11 @@ impl Job {
             };
             job.registry.insert(key.clone(), registered);
         }
-        let owned = claim == Claim::Claim;
+        // Since 1.16 one of a changelog stays for good, as long as its files are in use.
+        let owned = claim == Claim::Claim && spec.layout != Layout::Changelog;
         job.retained.push_back(Checkpoint {
             owned,
-            ..from.clone()
+            ..from.without_pointer()
         });
         job
     }
@@ -151,6 +187,8 @@ impl Job {
     pub fn redeployed(number: usize, before: &Self, dice: &mut Dice) -> Self {
         Self {
             directory: before.directory.clone(),
+            first_id: before.first_id,
+            next_id: before.first_id,
             ..Self::new(number, before.spec, dice)
         }
     }
@@ -167,6 +205,12 @@ impl Job {
         } else {
             None
         }
+    }
+
+    /// Whether it works with a file that no checkpoint names yet.
+    pub fn works_with(&self, key: &str) -> bool {
+        let under_way = self.upload.iter().flat_map(|u| &u.files);
+        self.runs() && under_way.chain(&self.live).any(|f| f.key == key)
     }
 
     /// Every checkpoint that its owner could still restore it from, the oldest first.
@@ -191,7 +235,8 @@ impl Job {
             discarded: discards,
         });
         if !discards {
-            return Vec::new();
+            // What the HA store has goes in any case.
+            return self.forget_pointers();
         }
         self.wanted = false;
         let mut deletions = Vec::new();
@@ -199,6 +244,15 @@ impl Job {
             deletions.extend(self.discard(&gone, Why::Ended, dice));
         }
         deletions
+    }
+
+    fn forget_pointers(&mut self) -> Vec<(Millis, String)> {
+        let mut gone = Vec::new();
+        for checkpoint in &mut self.retained {
+            gone.extend(checkpoint.keys(Place::Pointer).map(|key| (5, key.clone())));
+            *checkpoint = checkpoint.without_pointer();
+        }
+        gone
     }
 
     /// The JobManager dies. With HA another one takes over; without, the owner comes back to the newest checkpoint some day. What the dead one

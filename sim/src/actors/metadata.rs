@@ -17,6 +17,8 @@ pub(crate) enum Path<'f> {
     Absolute(String),
     /// Tag 6, since 1.11: beside `_metadata`.
     Beside(&'f str),
+    /// Tag 15, since 1.20: `size` bytes from there on, of a file that holds other segments too.
+    Segment { path: String, start: u64, shared: bool },
 }
 
 /// What one subtask's state is made of.
@@ -31,12 +33,19 @@ pub(crate) enum Keyed<'f> {
     },
     /// One file of key groups.
     Whole(Handle<'f>),
+    /// What was materialised, and the log since; sizes without the byte that begins each file of the log.
+    Changelog {
+        materialized: Vec<Handle<'f>>,
+        log: Vec<Handle<'f>>,
+    },
 }
 
 /// One subtask: managed operator state and keyed state.
 #[derive(Clone, Debug)]
 pub(crate) struct Subtask<'f> {
     pub(crate) operator_state: Option<Handle<'f>>,
+    /// With file merging: the directories of the task-owned and of the shared files, as paths.
+    pub(crate) merged: Option<(String, String)>,
     pub(crate) keyed: Keyed<'f>,
 }
 
@@ -138,6 +147,10 @@ impl Bytes {
         match &handle.path {
             Path::Absolute(path) => self.u8(2).long(size).text(path),
             Path::Beside(name) => self.u8(6).text(name).long(size),
+            Path::Segment { path, start, shared } => {
+                self.u8(15).long(i64::try_from(*start).unwrap_or(-1)).long(size);
+                self.int(i32::from(*shared)).text(path).text("a logical file")
+            }
         }
     }
 }
@@ -158,12 +171,16 @@ impl Metadata<'_> {
         b.u8(0).count(self.subtasks.len());
         for (index, subtask) in self.subtasks.iter().enumerate() {
             b.count(index);
-            match &subtask.operator_state {
-                Some(handle) => {
+            match (&subtask.operator_state, &subtask.merged) {
+                (_, Some((task_owned, shared))) => {
+                    // No operator state, but the directories: every subtask names them.
+                    b.int(1).u8(17).int(0).text(task_owned).text(shared).u8(1).u8(16);
+                }
+                (Some(handle), None) => {
                     b.int(1).u8(4).int(1).text("a list").u8(0).int(1).long(0);
                     b.stream(handle);
                 }
-                None => {
+                (None, None) => {
                     b.int(0);
                 }
             }
@@ -205,6 +222,26 @@ impl Metadata<'_> {
             Keyed::Whole(file) => {
                 b.u8(if new_tags { 12 } else { 3 });
                 b.count(index * groups).int(1).long(0).stream(file);
+            }
+            Keyed::Changelog { materialized, log } => {
+                b.u8(14).count(index * groups).count(groups).long(-1);
+                b.count(materialized.len());
+                for file in materialized {
+                    b.u8(12).count(index * groups).int(1).long(0).stream(file);
+                    b.text("a handle");
+                }
+                b.count(log.len());
+                for file in log {
+                    b.u8(13)
+                        .count(index * groups)
+                        .count(groups)
+                        .int(1)
+                        .long(0)
+                        .stream(file);
+                    b.long(i64::try_from(file.size).unwrap_or(-1)).long(-1);
+                    b.text("a handle").text("filesystem");
+                }
+                b.long(1).long(self.checkpoint_id);
             }
         }
         if new_tags {

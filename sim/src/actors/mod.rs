@@ -3,6 +3,7 @@
 mod checkpoint;
 mod cleanup;
 mod job;
+mod layout;
 mod metadata;
 mod names;
 pub mod people;
@@ -11,3 +12,4 @@ pub mod rules;
 pub use checkpoint::{Checkpoint, File, Place};
 pub(crate) use job::dispose;
 pub use job::{Completed, Ended, Job};
+pub(crate) use layout::{LOG, POINTERS};

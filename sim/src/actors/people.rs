@@ -53,6 +53,7 @@ pub fn aimed_at(
             let shared = files.iter().filter(|f| f.place == Place::Shared);
             return shared.map(|f| f.key.clone()).collect();
         }
+        Target::Pointer { job } => one_of(newest(job), Place::Pointer),
         Target::Any => {
             let all = store.visible("");
             dice.pick(&all).cloned().into_iter().collect()

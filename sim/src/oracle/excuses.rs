@@ -1,6 +1,7 @@
 //! When a loss may stand: which finding is the truth about it, and when not even one is asked.
 
 use super::{Kind, Need, Oracle, Scene, ToldAs, told_as};
+use crate::actors::{File, Place};
 use crate::clock::{DAY, HOUR, SECOND};
 use crate::store::Hiding;
 
@@ -20,7 +21,7 @@ impl Oracle<'_> {
     ) -> Option<String> {
         let said = self.ledger.reported(key, hiding.at);
         let silent = || Some("nothing was restored and no finding says why".to_owned());
-        if !self.world.acting && self.ledger.would_restore(key, hiding.at) {
+        if !self.acting && self.ledger.would_restore(key, hiding.at) {
             return None;
         }
         let length = need.snapshot.length_of(key)?;
@@ -43,7 +44,14 @@ impl Oracle<'_> {
                 .is_some_and(|h| matches!(told_as(self.world.telling, h.by), ToldAs::Flink | ToldAs::Nobody));
             // Of what somebody wrote over nobody can read what it names.
             let unreadable = scene.store.was_spoilt(&need.snapshot.metadata);
-            return if said.is_some() || may_be_discarded || told_paused() || unreadable || told_overwritten()
+            // Of a dead letter an alarm tells.
+            let dead_letter = self.ledger.is_dead_letter(hiding.event);
+            return if said.is_some()
+                || may_be_discarded
+                || told_paused()
+                || unreadable
+                || told_overwritten()
+                || dead_letter
             {
                 None
             } else {
@@ -78,7 +86,7 @@ impl Oracle<'_> {
             need.snapshot
                 .files
                 .iter()
-                .filter(|f| f.key.starts_with(need.snapshot.directory()))
+                .filter(|f| need.snapshot.is_own(&f.key))
         };
         let together = |key: &str| {
             let own = scene
@@ -133,15 +141,16 @@ impl Oracle<'_> {
                 before.is_some_and(|at| scene.store.now() - at < DAY + 2 * HOUR)
             })
         };
-        // While it was paused people were told; where a higher id stands, the sweep doesn't look below it.
-        let below_another = || {
+        // While it was paused people were told, and of a dead letter an alarm tells; where another checkpoint of the directory stands, the sweep
+        // needn't find what is hidden beside it.
+        let beside_another = || {
             self.ledger.all().any(|c| {
                 c.job_directory() == need.snapshot.job_directory()
-                    && c.id > need.snapshot.id
+                    && c.metadata != need.snapshot.metadata
                     && scene.store.is_visible(&c.metadata)
             })
         };
-        if told_paused() && below_another() {
+        if (told_paused() || self.ledger.is_dead_letter(hiding.event)) && beside_another() {
             return None;
         }
         // What was answered before is asked again only by the sweep, which can't read what somebody wrote over.
@@ -174,7 +183,24 @@ impl Oracle<'_> {
         {
             return None;
         }
+        let is_pointer = |f: &&File| f.key == key && f.place == Place::Pointer;
+        if need.snapshot.files.iter().any(|f| is_pointer(&f)) {
+            // Flink deletes one at each checkpoint.
+            return match as_told(hiding) {
+                ToldAs::Flink | ToldAs::Nobody => None,
+                _ if restored_today => None,
+                told => Some(format!(
+                    "told as {told:?}, and the answer for the pointer was {said:?}"
+                )),
+            };
+        }
+        // In the first minutes after midnight a checkpoint was under way: the next sweep asks again.
+        let left_for_the_sweep = || {
+            self.ledger.last_why(key) == Some("same run went on")
+                && scene.store.now() - hiding.at < DAY + 2 * HOUR
+        };
         match (told, said) {
+            (ToldAs::Rule, _) if left_for_the_sweep() => None,
             (ToldAs::Rule, _) if restored_today => None,
             // A rule that takes the same file again within a day waits for the next, and `_metadata` with it.
             (ToldAs::Rule, _)

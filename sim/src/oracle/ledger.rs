@@ -35,6 +35,8 @@ pub struct Ledger {
     purposes: Vec<(String, Millis)>,
     /// When restoring was last resumed.
     pub resumed_at: Millis,
+    /// From when to when the bucket kept no versions; the last may still last.
+    unversioned: Vec<(Millis, Option<Millis>)>,
     /// Copies.
     pub copies: u64,
     /// Copies that nobody needs.
@@ -43,6 +45,8 @@ pub struct Ledger {
     pub ended_unseen: u64,
     /// Copies of what a dying JobManager began to discard.
     pub cut_short: u64,
+    /// Copies of merged files that are in use no more, in directories that are.
+    pub by_directory: u64,
     /// Proofs that a second reader checked.
     pub proofs: u64,
     /// What the dearest call took, in thousandths of what it might have.
@@ -56,6 +60,26 @@ impl Ledger {
         of_key.push(snapshot.clone());
     }
 
+    /// Somebody suspends versioning, or enables it again.
+    pub fn keeps_versions(&mut self, on: bool, now: Millis) {
+        match (on, self.unversioned.last_mut()) {
+            (true, Some((_, to @ None))) => {
+                *to = Some(now);
+                self.resumed_at = now;
+            }
+            (false, None | Some((_, Some(_)))) => self.unversioned.push((now, None)),
+            _ => {}
+        }
+    }
+
+    /// Whether the bucket kept no versions then. What was deleted there is gone, or looks like it.
+    pub(super) fn kept_no_versions(&self, at: Millis) -> bool {
+        // S3 dates to the second.
+        let during =
+            |(from, to): &(Millis, Option<Millis>)| at + 1000 >= *from && to.is_none_or(|to| at <= to);
+        self.unversioned.iter().any(during)
+    }
+
     /// An owner deletes a directory.
     pub fn deleted_on_purpose(&mut self, directory: &str, at: Millis) {
         self.purposes.push((directory.to_owned(), at));
@@ -65,7 +89,7 @@ impl Ledger {
     pub(super) fn was_deleted_on_purpose(&self, key: &str, hidden: Millis) -> bool {
         self.purposes
             .iter()
-            .any(|(directory, at)| key.starts_with(directory.as_str()) && hidden >= *at)
+            .any(|(directory, at)| key.contains(directory.as_str()) && hidden >= *at)
     }
 
     pub(super) fn naming(&self, key: &str) -> Vec<&Checkpoint> {
@@ -127,6 +151,11 @@ impl Ledger {
             .filter(|_| !self.unheard.contains(&event))
     }
 
+    /// Whether the message about an event became a dead letter.
+    pub(super) fn is_dead_letter(&self, event: u64) -> bool {
+        self.unheard.contains(&event)
+    }
+
     /// When the last message about an event was done; `None`: somebody still looks.
     pub(super) fn answered_at(&self, event: u64) -> Option<Millis> {
         self.answered.get(&event).copied()
@@ -158,6 +187,12 @@ impl Ledger {
     pub fn restored_before(&self, key: &str, at: Millis) -> Option<Millis> {
         let times = self.restored.get(key)?;
         times.iter().copied().filter(|t| *t <= at).max()
+    }
+
+    /// The reason that was given last for a key.
+    pub(super) fn last_why(&self, key: &str) -> Option<&str> {
+        let words = self.words.get(key)?;
+        words.last().map(|w| w.why.as_str())
     }
 
     /// The last thing that was said of a key.

@@ -10,9 +10,10 @@ mod requests;
 pub use ledger::Ledger;
 pub use needs::{Kind, Need, needs};
 
+use crate::actors::Place;
 use crate::clock::{BEGINNING, HOUR, MINUTE, Millis, midnight};
 use crate::function::{Called, Did};
-use crate::scenario::{Telling, World};
+use crate::scenario::{Change, Telling, World};
 use crate::store::{Hand, Hiding, Store};
 
 /// Something that must hold and doesn't.
@@ -85,6 +86,8 @@ const SWEEPS: usize = 2;
 /// Judges needs and restores.
 pub struct Oracle<'w> {
     world: &'w World,
+    /// Whether the function restores, as it is deployed now.
+    acting: bool,
     /// What was heard and said.
     pub ledger: Ledger,
 }
@@ -99,12 +102,24 @@ pub struct Scene<'s> {
     pub wanted: Vec<&'s crate::actors::Checkpoint>,
     /// Whether restoring is paused now.
     pub paused: bool,
+    /// Whether the function lacks a permission, or the bucket keeps no versions now.
+    pub hindered: bool,
     /// Whether anybody but Flink deleted anything so far.
     pub disturbed: bool,
+    /// All jobs.
+    pub jobs: &'s [crate::actors::Job],
     /// How many job directories and savepoints there are, complete or not.
     pub directories: usize,
     /// Key prefixes of last checkpoints whose discard a dying JobManager cut short.
     pub cut_short: Vec<String>,
+}
+
+/// Whether a snapshot that somebody could restore from names the directory: of merged files nobody knows which are in use.
+fn is_in_a_named_directory(scene: &Scene<'_>, key: &str) -> bool {
+    let parent = |key: &'_ str| key.rfind('/').map_or(0, |end| end + 1);
+    let directory = &key[..parent(key)];
+    let mut files = scene.wanted.iter().flat_map(|c| &c.files);
+    directory.contains("/job_") && files.any(|f| f.key[..parent(&f.key)] == *directory)
 }
 
 impl<'w> Oracle<'w> {
@@ -112,8 +127,17 @@ impl<'w> Oracle<'w> {
     pub fn new(world: &'w World) -> Self {
         Self {
             world,
+            acting: world.acting,
             ledger: Ledger::default(),
         }
+    }
+
+    /// The function was deployed again. What was answered before, only the sweep asks again.
+    pub fn deployed(&mut self, change: Change, now: Millis) {
+        if let Change::Acting(acting) = change {
+            self.acting = acting;
+        }
+        self.ledger.resumed_at = now;
     }
 
     fn violation(&self, scene: &Scene<'_>, invariant: &'static str, what: String) -> Violation {
@@ -127,7 +151,7 @@ impl<'w> Oracle<'w> {
     /// Whether all that somebody would restore from is there, or people know why not.
     pub fn look_at_needs(&mut self, scene: &Scene<'_>) -> Vec<Violation> {
         let mut found = Vec::new();
-        if scene.paused {
+        if scene.paused || scene.hindered {
             return found;
         }
         for need in &scene.needs {
@@ -139,6 +163,9 @@ impl<'w> Oracle<'w> {
             // What was hidden before the installation nobody must bring back.
             let protected = self.world.installed.map_or(0, |after| BEGINNING + after);
             if missing.iter().any(|(_, h)| h.at < protected) {
+                continue;
+            }
+            if missing.iter().any(|(_, h)| self.ledger.kept_no_versions(h.at)) {
                 continue;
             }
             for (key, hiding) in &missing {
@@ -235,7 +262,8 @@ impl<'w> Oracle<'w> {
             });
         };
         self.ledger.copies += 1;
-        let wanted = scene.wanted.iter().any(|c| c.needs(key));
+        let works_with = scene.jobs.iter().any(|j| j.works_with(key));
+        let wanted = works_with || scene.wanted.iter().any(|c| c.needs(key));
         if !wanted {
             let said = called.said.iter().find(|s| s.key == key);
             let hiding = scene.store.came_back_after(key);
@@ -253,6 +281,8 @@ impl<'w> Oracle<'w> {
                     .is_some_and(|about| scene.store.was_meant_to_go(about));
             if ended_unseen {
                 self.ledger.ended_unseen += 1;
+            } else if is_in_a_named_directory(scene, key) {
+                self.ledger.by_directory += 1;
             } else {
                 self.ledger.unneeded.push(what);
             }
@@ -318,13 +348,19 @@ impl<'w> Oracle<'w> {
             .said
             .iter()
             .find(|s| s.key == key && s.did == Did::Restored);
-        if key.ends_with("/_metadata")
+        // Of one that nobody may read nobody knows what it names.
+        let readable = !scene.hindered && said.is_none_or(|said| said.class.is_some());
+        if readable
+            && key.ends_with("/_metadata")
             && called.meanwhile.is_empty()
             && let Some(shown) = &shown
             && let Some(snapshot) = manifests
                 .iter()
                 .find(|c| c.metadata == key && c.etag == shown.etag)
-            && let Some(file) = snapshot.files.iter().find(|f| !scene.store.is_visible(&f.key))
+            && let Some(file) = snapshot
+                .files
+                .iter()
+                .find(|f| f.place != Place::Pointer && !scene.store.is_visible(&f.key))
         {
             wrong(
                 METADATA_LAST,

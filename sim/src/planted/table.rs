@@ -119,8 +119,8 @@ pub const ALL: &[Planted] = &[
         name: "a discard isn't waited for",
         danger: "files come back in the middle of Flink's own clean-up",
         file: TABLE,
-        find: "        .find(|at| now < *at)\n",
-        replace: "        .find(|at| !FAULT && now < *at)\n",
+        find: "    looks.find(|at| now < *at).map(",
+        replace: "    looks.find(|at| !FAULT && now < *at).map(",
     },
     Planted {
         name: "a discarded checkpoint is still wanted",

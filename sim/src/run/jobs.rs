@@ -1,11 +1,11 @@
 //! What jobs do, and what follows from it.
 
-use super::{How, Later, Run};
+use super::{How, Later, MOST, Run};
 use crate::actors::{Checkpoint, Completed, Job, dispose};
 use crate::clock::{Millis, SECOND};
 use crate::dice::Dice;
 use crate::oracle::{NO_JOB_FAILS, Violation};
-use crate::scenario::{Claim, JobSpec};
+use crate::scenario::{Claim, JobSpec, Layout};
 use crate::trace::Lane;
 
 impl Run<'_> {
@@ -135,9 +135,50 @@ impl Run<'_> {
         let number = self.jobs.len();
         let mut job = Job::restored(number, spec, from, claim, dice);
         job.began = self.now();
+        self.count_job(spec);
         self.note(Lane::Job(number), || {
             format!("is restored from {} with {claim:?}", from.metadata)
         });
         self.jobs.push(job);
+    }
+
+    /// An ended job is started again as a new one; `subtasks`: with another parallelism.
+    pub(super) fn restore(&mut self, job: usize, claim: Claim, subtasks: Option<usize>, dice: &mut Dice) {
+        let started = self.jobs.len();
+        let Some(old) = self.jobs.get_mut(job) else {
+            return;
+        };
+        let from = old.would_restore().filter(|_| old.ended.is_some()).cloned();
+        let mut spec = old.spec;
+        let Some(from) = from.filter(|f| started < MOST && f.is_whole(&self.store, true)) else {
+            return;
+        };
+        old.wanted = false;
+        // What nobody deleted stands, and its owner could fall back on it.
+        old.fallback = true;
+        if let Some(subtasks) = subtasks.filter(|s| *s != spec.subtasks) {
+            spec.subtasks = subtasks;
+            self.happened("jobs restored with another parallelism");
+        }
+        self.start(spec, &from, claim, dice);
+    }
+
+    /// Counts what kind of job runs.
+    pub(super) fn count_job(&mut self, spec: JobSpec) {
+        match spec.layout {
+            Layout::Plain => {}
+            Layout::Merged => self.happened("jobs with file merging"),
+            Layout::Changelog => self.happened("jobs with a changelog"),
+            Layout::ForSt => self.happened("jobs with ForSt"),
+        }
+        for (is, what) in [
+            (spec.zero_id, "jobs in a directory of several"),
+            (spec.entropy, "jobs with entropy"),
+            (spec.ha, "jobs with an HA store"),
+        ] {
+            if is {
+                self.happened(what);
+            }
+        }
     }
 }

@@ -3,7 +3,7 @@
 use super::{Later, Run, scene};
 use crate::clock::{BEGINNING, HOUR, MINUTE, Millis, SECOND};
 use crate::dice::Dice;
-use crate::function::Called;
+use crate::function::{Called, Function};
 use crate::store::{Hand, Happened};
 use crate::trace::Lane;
 
@@ -34,7 +34,12 @@ impl Run<'_> {
                     dice.between(200, delivery.delay.max(300))
                 };
                 let at = event.at + delay;
-                if self.function.send(&event, at) {
+                let functions = [&mut self.function].into_iter().chain(&mut self.second);
+                let mut told = false;
+                for function in functions {
+                    told |= function.send(&event, at);
+                }
+                if told {
                     self.poll_at(at);
                 }
             }
@@ -91,7 +96,16 @@ impl Run<'_> {
         if let Some((key, by)) = race.filter(|_| !raced) {
             self.store.delete(&key, by);
         }
-        if let Some(next) = self.function.next_visible() {
+        // The other Stayput takes the same messages at the same time.
+        if let Some(mut second) = self.second.take() {
+            while let Some(called) = second.take_batch(now, &mut self.dice, None) {
+                self.called(&called, None);
+                self.happened("calls of a second Stayput");
+            }
+            self.second = Some(second);
+        }
+        let next = [&self.function].into_iter().chain(&self.second);
+        if let Some(next) = next.filter_map(Function::next_visible).min() {
             self.poll_at(next.max(now));
         }
     }
@@ -107,6 +121,11 @@ impl Run<'_> {
         }
         let called = self.function.sweep(&mut self.dice);
         self.called(&called, None);
+        if let Some(mut second) = self.second.take() {
+            let called = second.sweep(&mut self.dice);
+            self.called(&called, None);
+            self.second = Some(second);
+        }
     }
 
     pub(super) fn called(&mut self, called: &Called, race: Option<Hand>) {

@@ -5,7 +5,7 @@ use crate::actors::Job;
 use crate::actors::people::{self, Savepoint};
 use crate::clock::{DAY, Millis};
 use crate::dice::Dice;
-use crate::scenario::{Act, Claim, Somebody, Step};
+use crate::scenario::{Act, Claim, Layout, Somebody, Step};
 use crate::store::Hand;
 use crate::trace::Lane;
 
@@ -69,20 +69,7 @@ impl Run<'_> {
                 }
             }
             Act::Dispose { savepoint } => self.dispose(savepoint, &mut dice),
-            Act::Restore { job, claim } => {
-                let Some(old) = self.jobs.get_mut(job % jobs) else {
-                    return;
-                };
-                let from = old.would_restore().filter(|_| old.ended.is_some()).cloned();
-                let spec = old.spec;
-                let Some(from) = from.filter(|f| jobs < MOST && f.is_whole(&self.store, true)) else {
-                    return;
-                };
-                old.wanted = false;
-                // What nobody deleted stands, and its owner could fall back on it.
-                old.fallback = true;
-                self.start(spec, &from, claim, &mut dice);
-            }
+            Act::Restore { job, claim } => self.restore(job % jobs, claim, None, &mut dice),
             Act::Redeploy { job } => {
                 let number = self.jobs.len();
                 // Nobody deploys the same job beside itself.
@@ -125,7 +112,7 @@ impl Run<'_> {
                     return;
                 }
                 // Who claims it deletes it some day.
-                s.wanted = claim != Claim::Claim;
+                s.wanted = claim != Claim::Claim || spec.layout == Layout::Changelog;
                 let from = s.snapshot.clone();
                 self.start(spec, &from, claim, &mut dice);
             }
@@ -152,13 +139,44 @@ impl Run<'_> {
             }
             Act::ColdStart => self.function.cold_start(&mut dice),
             Act::Pause { on } => {
-                self.function.pause(on);
+                for function in [&mut self.function].into_iter().chain(&mut self.second) {
+                    function.pause(on);
+                }
                 if !on {
                     self.oracle.ledger.resumed_at = now;
                 }
                 self.note(Lane::People, || format!("pauses restoring: {on}"));
             }
             Act::Sweep => self.sweep(),
+            Act::Rescale { job, claim, subtasks } => {
+                self.restore(job % jobs, claim, Some(subtasks), &mut dice);
+            }
+            Act::Deny { what, on } => {
+                self.note(Lane::People, || {
+                    format!("takes permission for {what:?} from the function: {on}")
+                });
+                for function in [&mut self.function].into_iter().chain(&mut self.second) {
+                    function.deny(what, on);
+                }
+                if self.function.may_all() {
+                    self.oracle.ledger.resumed_at = now;
+                }
+                self.happened("permissions taken or given back");
+            }
+            Act::Versioning { on } => {
+                self.note(Lane::People, || format!("sets versioning: {on}"));
+                self.store.keep_versions(on);
+                self.oracle.ledger.keeps_versions(on, now);
+                self.happened("times that versioning was suspended or enabled");
+            }
+            Act::Deploy { change } => {
+                self.note(Lane::People, || format!("deploys the function again: {change:?}"));
+                for function in [&mut self.function].into_iter().chain(&mut self.second) {
+                    function.deploy(change);
+                }
+                self.oracle.deployed(change, now);
+                self.happened("deployments with other settings");
+            }
             Act::Wait => {}
         }
         self.send();
@@ -168,6 +186,7 @@ impl Run<'_> {
     pub(super) fn delete_on_purpose(&mut self, job: usize, dice: &mut Dice) {
         let now = self.now();
         let Some(j) = self.jobs.get_mut(job) else { return };
+        let is_shared = j.spec.zero_id;
         let completed: Vec<Millis> = j.checkpoints().map(|c| c.completed).collect();
         let newest = completed.last().copied().unwrap_or(0);
         // With checkpoints weeks apart nobody can tell for months whether it runs.
@@ -177,13 +196,26 @@ impl Run<'_> {
         };
         let age = now - newest;
         let long_ago = j.ended.is_some_and(|e| now - e.at > 2 * DAY) && age > 30 * DAY && age > 10 * interval;
-        if !long_ago {
+        if !long_ago || is_shared {
             return;
         }
         j.wanted = false;
         j.fallback = false;
         let directory = j.directory.clone();
-        let keys = self.store.visible(&directory);
+        // Of entropy the owner knows, and deletes what lies elsewhere too.
+        let elsewhere: Vec<String> = j
+            .checkpoints()
+            .flat_map(|c| c.files.iter())
+            .map(|f| f.key.clone())
+            .collect();
+        let mut keys = self.store.visible(&directory);
+        if j.spec.entropy {
+            keys.extend(
+                elsewhere
+                    .into_iter()
+                    .filter(|k| k.contains(&directory) && self.store.is_visible(k)),
+            );
+        }
         self.oracle.ledger.deleted_on_purpose(&directory, now);
         self.note(Lane::People, || {
             format!("deletes {directory} on purpose: {} keys", keys.len())

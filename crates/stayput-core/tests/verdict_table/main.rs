@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use s3_documents::bucket::Versioning;
-use stayput_core::catalogue::Naming;
+use stayput_core::catalogue::{Catalogue, Naming};
 use stayput_core::cause::Cause;
 use stayput_core::class::Class;
+use stayput_core::extent::Extent;
 use stayput_core::location::ObjectLocation;
-use stayput_core::loss::{DirectoryUse, Loss, MetadataState};
+use stayput_core::loss::{DirectoryUse, Loss, MetadataState, MissingObject};
 use stayput_core::report::finding::FindingCode;
 use stayput_core::root::Protect;
 use stayput_core::timestamp::Timestamp;

@@ -18,6 +18,16 @@ fn a_metadata_comes_back_into_a_directory_that_lives_on() {
     let after = |case: Case, n| case.with(|c| c.after = minutes(n));
     after(waiting.clone(), 14).waits(&LaterReason::NewerUnderWay, 15);
     after(waiting, 15).restores();
+    // A rule's marker is dated midnight: the sweep looks again.
+    let by_rule = metadata(beside(false)).with(|c| {
+        c.cause = Cause::Lifecycle;
+        c.loss.metadata = MetadataState::Hidden {
+            at: deleted_at(),
+            cause: Cause::Lifecycle,
+        };
+    });
+    after(by_rule.clone(), 14).leaves(&LeaveReason::SameRunWentOn);
+    after(by_rule, 15).restores();
 }
 
 #[test]

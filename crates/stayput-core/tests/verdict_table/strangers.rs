@@ -59,6 +59,38 @@ mod foreign_partial {
     }
 
     #[test]
+    fn a_metadata_of_which_flink_took_private_files_is_looked_at_three_times_then_told() {
+        let case = metadata_alone(foreign(), Class::Running).with(|c| c.loss = without_a_file_of_flinks());
+        for (after, look) in [(1, 5), (6, 15), (16, 60)] {
+            case.clone()
+                .with(|c| c.after = minutes(after))
+                .waits(&LaterReason::MayBeADiscard, look);
+        }
+        case.clone()
+            .with(|c| c.after = minutes(60))
+            .reports(FindingCode::DiscardCutShort);
+        // Of a whole deletion the cause of `_metadata` counts for all.
+        case.with(|c| c.loss.whole = true).restores();
+    }
+
+    fn without_a_file_of_flinks() -> Loss {
+        let mut catalogue = Catalogue::new();
+        let location = ObjectLocation::new("b", "cp/j/chk-8/f");
+        let references = catalogue.enter_references([(&location, Extent::Exact(100))]);
+        references.expect("there is room");
+        let mut loss = metadata_alone(foreign(), Class::Running).loss;
+        loss.missing.push(MissingObject {
+            object: catalogue.index.find(&location).expect("it was entered"),
+            location,
+            exclusive: true,
+            history: history(100, "STANDARD"),
+            cause: Cause::Flink,
+            told: false,
+        });
+        loss
+    }
+
+    #[test]
     fn directory_references_and_live_databases_count() {
         for naming in [Naming::Directory, Naming::LiveDatabase] {
             shared(foreign(), Class::Running)

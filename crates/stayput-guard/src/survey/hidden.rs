@@ -8,7 +8,7 @@ use stayput_core::location::ObjectLocation;
 use stayput_core::snapshot::{HiddenBy, JobDirectory, Snapshot, identity_of};
 
 use super::fetch::{Fetched, fetch, parses};
-use super::{Eyes, Survey};
+use super::{Eyes, Survey, may_be_read_now};
 use crate::port::{Journal, Reading, VersionsOf};
 
 /// So many versions of one `_metadata`, and so many hidden checkpoints of one directory, are tried.
@@ -122,7 +122,7 @@ impl Survey {
             .take(TRIES)
         {
             let metadata = ObjectLocation::new(&*job.bucket, format!("{prefix}{id}/{METADATA_FILE}"));
-            if self.catalogue.at(&metadata).is_none() {
+            if self.snapshot_at(&metadata).is_none_or(may_be_read_now) {
                 self.look_up(eyes, &metadata).await;
             }
             // The newest that was ever complete decides; older ones matter only if Flink failed to store this one. And a run whose ids began

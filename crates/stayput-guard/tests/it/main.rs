@@ -17,6 +17,7 @@ mod purges;
 mod quiet;
 mod restraint;
 mod reused;
+mod several;
 mod sources;
 mod streams;
 mod sweep;

@@ -1,13 +1,16 @@
 //! A newer checkpoint that can't be read, whether it stands or Flink hid it: what Flink or nobody known deletes beside it is told as what nobody
 //! can judge, and never put back; what a stranger deletes comes back.
 
+use std::collections::BTreeSet;
+
 use s3_model::Fault;
 use stayput_core::report::finding::FindingCode;
 use stayput_core::verdict::{LeaveReason, Outcome};
 use stayput_guard::batch::Answer;
+use stayput_guard::memory::Memory;
 use stayput_guard::port::PortErrorKind;
 
-use crate::lab::{HOUR, Lab, Who, metadata_key, outcome_on, real_metadata, with_id};
+use crate::lab::{DAY, HOUR, Lab, Who, metadata_key, outcome_on, real_metadata, with_id};
 
 /// chk-9 is newer than chk-8 and may not be read.
 fn with_a_denied_newest() -> Lab {
@@ -116,4 +119,90 @@ async fn what_lies_outside_the_roots_waits_too_while_nobody_knows_who_names_it()
         assert_eq!(report.answers[0].1, Answer::Done);
         assert_eq!(report.summary.outside, 1);
     }
+}
+
+/// A permission that is given back counts at once, also for a process that was refused before.
+#[tokio::test]
+async fn what_may_be_read_again_is_read_again_by_the_process_that_was_refused() {
+    for refusal in [PortErrorKind::Denied, PortErrorKind::Unreadable] {
+        let lab = with_a_denied_newest();
+        let key = metadata_key(9);
+        let version = lab.newest_data(&key);
+        lab.bucket.edit(&key, &version, |o| o.refusal = Some(refusal));
+        let shared = lab.shared_of_head()[0].clone();
+        let gone = [lab.delete(Who::Flink, &shared)];
+        lab.model.advance(HOUR);
+        let mut guard = lab.guard();
+        let report = guard.handle(&gone).await;
+        assert_eq!(*outcome_on(&report, &shared), CANNOT_JUDGE, "{refusal:?}");
+
+        lab.bucket.edit(&key, &version, |o| o.refusal = None);
+        let report = guard.handle(&gone).await;
+        assert!(
+            matches!(outcome_on(&report, &shared), Outcome::Restore(_)),
+            "{refusal:?}: {:?}",
+            outcome_on(&report, &shared)
+        );
+        assert_eq!(lab.copied(), [shared]);
+    }
+}
+
+/// The same of one that was hidden while nobody might read it: the next sweep knows what it needs.
+#[tokio::test]
+async fn what_was_hidden_while_it_could_not_be_read_comes_back_once_it_can() {
+    let lab = with_a_denied_newest();
+    let key = metadata_key(9);
+    let version = lab.newest_data(&key);
+    let own: Vec<String> = lab
+        .own_of_head()
+        .iter()
+        .map(|k| k.replace("/chk-8/", "/chk-9/"))
+        .collect();
+    let named: Vec<String> = own.into_iter().chain([key.clone()]).collect();
+    lab.model.advance(DAY);
+    let memory = Memory::new(Some(lab.model.another_client().journal(&lab.control, "stayput/")));
+    memory.pause(lab.model.now()).await.expect("written");
+    let mut guard = lab.guard();
+    guard.handle(&lab.delete_all(Who::Rule, named.clone())).await;
+    assert_eq!(lab.copied(), Vec::<String>::new());
+
+    lab.bucket.edit(&key, &version, |o| o.refusal = None);
+    lab.control.delete("stayput/switch/pause");
+    lab.model.advance(HOUR);
+    guard.sweep().await;
+    let copied: BTreeSet<String> = lab.copied().into_iter().collect();
+    assert_eq!(copied, named.into_iter().collect());
+}
+
+/// Somebody puts half of a `_metadata` over it: what it named is read from below, and people are told.
+#[tokio::test]
+async fn what_somebody_wrote_over_a_metadata_doesnt_hide_what_it_named() {
+    let lab = Lab::new();
+    let key = metadata_key(8);
+    let whole = real_metadata(8);
+    lab.model.advance(HOUR);
+    lab.bucket.put(&key, &whole[..whole.len() / 2]);
+    lab.model.advance(HOUR);
+    let shared = lab.shared_of_head()[0].clone();
+    let mut guard = lab.guard();
+    let report = guard
+        .handle(&lab.delete_all(Who::Rule, vec![shared.clone()]))
+        .await;
+    assert!(
+        matches!(outcome_on(&report, &shared), Outcome::Restore(_)),
+        "{:?}",
+        outcome_on(&report, &shared)
+    );
+    assert_eq!(lab.copied(), [shared]);
+
+    lab.model.advance(HOUR);
+    let swept = lab.guard().sweep().await;
+    let mut told = swept
+        .judged
+        .findings
+        .iter()
+        .filter(|f| f.code == FindingCode::Overwritten);
+    let finding = told.next().expect("people are told");
+    assert!(finding.about.ends_with(&key), "{}", finding.about);
+    assert!(told.next().is_none());
 }

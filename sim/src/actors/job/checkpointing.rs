@@ -3,17 +3,17 @@
 use super::{Completed, Job, Registered, Upload};
 use crate::actors::checkpoint::{Checkpoint, File, Place};
 use crate::actors::cleanup::{self, Discarded, Why};
+use crate::actors::layout::LOG;
 use crate::actors::metadata::{Handle, Keyed, Metadata, Path, Subtask};
-use crate::actors::names::uuid;
 use crate::clock::{Millis, SECOND};
 use crate::dice::Dice;
-use crate::scenario::Release;
-use crate::store::{BUCKET, Hand, Store};
+use crate::scenario::{Layout, Release};
+use crate::store::{Hand, Store};
 
 impl Job {
     fn private_file(&self, id: u64, subtask: usize, store: &mut Store, dice: &mut Dice) -> File {
         File {
-            key: format!("{}chk-{id}/{}", self.directory, uuid(dice)),
+            key: self.private_key(id, subtask, dice),
             size: store.fresh_size(),
             place: Place::Private,
             subtask,
@@ -40,15 +40,17 @@ impl Job {
         let by = Hand::Flink(self.number);
         let mut files = Vec::new();
         for subtask in 0..self.spec.subtasks.max(1) {
-            let privates = if self.spec.incremental {
-                1 + dice.place(2)
-            } else {
-                1
+            let privates = match (self.spec.layout, self.spec.incremental) {
+                (Layout::Changelog, _) => 0,
+                (_, true) => 1 + dice.place(2),
+                (_, false) => 1,
             };
             for _ in 0..privates {
                 files.push(self.private_file(id, subtask, store, dice));
             }
-            if self.spec.incremental {
+            if self.spec.layout == Layout::Changelog {
+                self.go_on_with_log(subtask, store, dice);
+            } else if self.spec.incremental {
                 // Compaction replaces some files by new ones.
                 let mut kept = 0;
                 self.live.retain(|f| {
@@ -59,7 +61,7 @@ impl Job {
                 let fresh = if kept == 0 { 1 } else { dice.place(3) };
                 for _ in 0..fresh {
                     self.live.push(File {
-                        key: format!("{}shared/{}", self.directory, uuid(dice)),
+                        key: self.shared_key(subtask, dice),
                         size: store.fresh_size(),
                         place: Place::Shared,
                         subtask,
@@ -68,6 +70,7 @@ impl Job {
             }
         }
         for file in files.iter().chain(&self.live) {
+            // After rescaling several subtasks have the same file.
             if file.place == Place::Private || !self.registry.contains_key(&file.key) {
                 store.put(&file.key, file.size, by);
             }
@@ -84,14 +87,24 @@ impl Job {
         true
     }
 
+    /// The log goes on in a new file; sometimes the state is materialised, and a new log begins.
+    fn go_on_with_log(&mut self, subtask: usize, store: &mut Store, dice: &mut Dice) {
+        let mut new = |key: String| File {
+            key,
+            size: store.fresh_size(),
+            place: Place::Shared,
+            subtask,
+        };
+        let has_any = self.live.iter().any(|f| f.subtask == subtask);
+        if !has_any || dice.per_mille(200) {
+            self.live.retain(|f| f.subtask != subtask);
+            self.live.push(new(self.private_key(0, subtask, dice)));
+        }
+        self.live.push(new(self.shared_key(subtask, dice)));
+    }
+
     fn bytes_of(&self, id: u64, files: &[File]) -> Vec<u8> {
         let own = format!("{}chk-{id}/", self.directory);
-        let handle = |f: &'_ File| -> Handle<'static> {
-            Handle {
-                path: Path::Absolute(format!("s3://{BUCKET}/{}", f.key)),
-                size: f.size,
-            }
-        };
         let subtasks = (0..self.spec.subtasks.max(1)).map(|subtask| {
             let of = |place| {
                 files
@@ -99,27 +112,36 @@ impl Job {
                     .filter(move |f| f.subtask == subtask && f.place == place)
             };
             let mut private: Vec<Handle<'_>> = of(Place::Private)
-                .map(|f| match f.key.strip_prefix(&own) {
-                    Some(name) => Handle {
+                .flat_map(|f| match f.key.strip_prefix(&own) {
+                    Some(name) => vec![Handle {
                         path: Path::Beside(name),
                         size: f.size,
-                    },
-                    None => handle(f),
+                    }],
+                    None => self.handles(f, false),
                 })
                 .collect();
-            let first = private.remove(0);
-            let keyed = if self.spec.incremental {
+            let keyed = if self.spec.layout == Layout::Changelog {
+                let is_log = |f: &&File| f.key.starts_with(LOG);
+                let (log, materialized): (Vec<&File>, Vec<&File>) = of(Place::Shared).partition(is_log);
+                let handles =
+                    |files: Vec<&File>| files.into_iter().flat_map(|f| self.handles(f, true)).collect();
+                Keyed::Changelog {
+                    materialized: handles(materialized),
+                    log: handles(log),
+                }
+            } else if self.spec.incremental {
                 Keyed::Incremental {
                     backend: self.backends.get(subtask).map_or("none", String::as_str),
-                    meta: first,
-                    shared: of(Place::Shared).map(handle).collect(),
+                    meta: private.remove(0),
+                    shared: of(Place::Shared).flat_map(|f| self.handles(f, true)).collect(),
                     private,
                 }
             } else {
-                Keyed::Whole(first)
+                Keyed::Whole(private.remove(0))
             };
             Subtask {
                 operator_state: None,
+                merged: self.merged_paths(subtask),
                 keyed,
             }
         });
@@ -155,12 +177,23 @@ impl Job {
         let bytes = self.bytes_of(upload.id, &upload.files);
         let metadata_size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         let etag = store.put_bytes(&metadata, bytes, by);
+        let mut files = upload.files;
+        if let Some(key) = self.pointer_key(dice) {
+            let pointer = File {
+                key,
+                size: store.fresh_size(),
+                place: Place::Pointer,
+                subtask: 0,
+            };
+            store.put(&pointer.key, pointer.size, by);
+            files.push(pointer);
+        }
         self.retained.push_back(Checkpoint {
             id: upload.id,
             metadata,
             etag,
             metadata_size,
-            files: upload.files,
+            files,
             completed: store.now(),
             owned: true,
             backends: self.backends.clone(),
@@ -190,7 +223,11 @@ impl Job {
         self.retained = before;
         let what = Discarded {
             metadata: Some(newest.metadata.clone()),
-            private: newest.keys(Place::Private).cloned().collect(),
+            private: newest
+                .keys(Place::Private)
+                .chain(newest.keys(Place::Pointer))
+                .cloned()
+                .collect(),
             shared: Vec::new(),
         };
         let mut order = cleanup::order(self.spec.release, Why::Subsumed, what, dice);
@@ -233,6 +270,14 @@ impl Job {
             },
             shared,
         };
-        cleanup::order(self.spec.release, why, what, dice)
+        // The HA store forgets it before anything else is deleted.
+        let mut order: Vec<(Millis, String)> =
+            gone.keys(Place::Pointer).map(|key| (1, key.clone())).collect();
+        order.extend(if self.spec.layout == Layout::Merged {
+            cleanup::by_task_managers(why, what, dice)
+        } else {
+            cleanup::order(self.spec.release, why, what, dice)
+        });
+        order
     }
 }

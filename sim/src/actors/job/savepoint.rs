@@ -34,6 +34,7 @@ impl Job {
         }
         let subtasks = files.iter().map(|f| Subtask {
             operator_state: None,
+            merged: None,
             keyed: Keyed::Whole(Handle {
                 path: Path::Beside(&f.key[directory.len()..]),
                 size: f.size,
