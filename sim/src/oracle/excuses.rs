@@ -33,6 +33,12 @@ impl Oracle<'_> {
             let metadata = &need.snapshot.metadata;
             self.ledger.was_told_about("overwritten", metadata, first - DAY)
         };
+        // Of a dead letter an alarm tells, and where the message about `_metadata` is one nobody may know of the rest.
+        let dead_letter = || {
+            let metadata = scene.store.hiding(&need.snapshot.metadata);
+            self.ledger.is_dead_letter(hiding.event)
+                || metadata.is_some_and(|m| self.ledger.is_dead_letter(m.event))
+        };
         let told_paused = || {
             self.ledger
                 .was_told_about("paused", &need.snapshot.metadata, first)
@@ -44,14 +50,12 @@ impl Oracle<'_> {
                 .is_some_and(|h| matches!(told_as(self.world.telling, h.by), ToldAs::Flink | ToldAs::Nobody));
             // Of what somebody wrote over nobody can read what it names.
             let unreadable = scene.store.was_spoilt(&need.snapshot.metadata);
-            // Of a dead letter an alarm tells.
-            let dead_letter = self.ledger.is_dead_letter(hiding.event);
             return if said.is_some()
                 || may_be_discarded
                 || told_paused()
                 || unreadable
                 || told_overwritten()
-                || dead_letter
+                || dead_letter()
             {
                 None
             } else {
@@ -150,7 +154,7 @@ impl Oracle<'_> {
                     && scene.store.is_visible(&c.metadata)
             })
         };
-        if (told_paused() || self.ledger.is_dead_letter(hiding.event)) && beside_another() {
+        if (told_paused() || dead_letter()) && beside_another() {
             return None;
         }
         // What was answered before is asked again only by the sweep, which can't read what somebody wrote over.
