@@ -28,6 +28,7 @@ pub mod notification;
 pub mod notification_configuration;
 mod timestamp;
 mod tolerant;
+mod xml;
 
 pub use error::{DocumentError, Place, Problem};
 pub use timestamp::parse_timestamp;

@@ -5,7 +5,7 @@ use crate::error::DocumentError;
 
 mod json;
 mod rule;
-pub(crate) mod xml;
+mod xml;
 
 pub(crate) use json::{LifecycleJson, from_json};
 

@@ -6,15 +6,13 @@
 use std::fmt::{self, Write as _};
 use std::ops::Range;
 
-use roxmltree::{Document, Node, ParsingOptions};
+use roxmltree::Node;
 
 use crate::document::unusable;
 use crate::error::{DocumentError, Problem};
-use crate::lifecycle::xml::{fault, offset};
+use crate::xml::{document, fault};
 
 const NAME: &str = "the bucket's notification configuration";
-/// S3 takes at most 100 configurations.
-const NODES: u32 = 100_000;
 
 /// Removals by requests: markers and versions that go for good.
 pub const REMOVALS: &str = "s3:ObjectRemoved:*";
@@ -324,25 +322,8 @@ impl NotificationConfiguration {
 }
 
 fn read(text: &str) -> Result<NotificationConfiguration, Problem> {
-    let options = ParsingOptions {
-        allow_dtd: false,
-        nodes_limit: NODES,
-        ..ParsingOptions::default()
-    };
-    let document = Document::parse_with_options(text, options).map_err(|e| Problem::Xml {
-        at: offset(text, e.pos()),
-        detail: e.to_string(),
-    })?;
+    let document = document(text, "NotificationConfiguration")?;
     let root = document.root_element();
-    if root.tag_name().name() != "NotificationConfiguration" {
-        return fault(
-            root,
-            format!(
-                "the outermost element is {}, where NotificationConfiguration is needed",
-                root.tag_name().name()
-            ),
-        );
-    }
     let of_root = root.range();
     let whole = &text[of_root.clone()];
     let closed_at_once = whole

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use roxmltree::{Document, Node, ParsingOptions};
+use roxmltree::Node;
 
 use super::rule::{
     Abort, And, Filter, Rule, RuleExpiration, RuleNoncurrentExpiration, RuleNoncurrentTransition, RuleTag,
@@ -12,30 +12,11 @@ use super::rule::{
 use super::{LifecycleConfiguration, MinimumTransitionSize};
 use crate::error::Problem;
 use crate::timestamp::{Time, parse_timestamp};
-
-/// S3 takes at most 1,000 rules; with white space between all elements none of real use comes near this.
-const NODES: u32 = 500_000;
+use crate::xml::{document, fault};
 
 pub(super) fn parse(text: &str) -> Result<LifecycleConfiguration, Problem> {
-    let options = ParsingOptions {
-        allow_dtd: false,
-        nodes_limit: NODES,
-        ..ParsingOptions::default()
-    };
-    let document = Document::parse_with_options(text, options).map_err(|e| Problem::Xml {
-        at: offset(text, e.pos()),
-        detail: e.to_string(),
-    })?;
+    let document = document(text, "LifecycleConfiguration")?;
     let root = document.root_element();
-    if root.tag_name().name() != "LifecycleConfiguration" {
-        return fault(
-            root,
-            format!(
-                "the outermost element is {}, where LifecycleConfiguration is needed",
-                root.tag_name().name()
-            ),
-        );
-    }
     let mut rules = Vec::new();
     for element in elements(root)? {
         if element.tag_name().name() != "Rule" {
@@ -306,27 +287,4 @@ fn unknown<T>(node: Node<'_, '_>) -> Result<T, Problem> {
         node,
         format!("unknown element {} in {above}", node.tag_name().name()),
     )
-}
-
-pub(crate) fn fault<T>(node: Node<'_, '_>, detail: String) -> Result<T, Problem> {
-    Err(Problem::Xml {
-        at: node.range().start,
-        detail,
-    })
-}
-
-/// The byte of a place that the XML reader gives as line and column in characters, both counted from 1.
-pub(crate) fn offset(text: &str, at: roxmltree::TextPos) -> usize {
-    let (row, column) = (at.row.max(1) as usize, at.col.max(1) as usize);
-    let line = match row {
-        1 => 0,
-        _ => text
-            .match_indices('\n')
-            .nth(row - 2)
-            .map_or(text.len(), |(newline, _)| newline + 1),
-    };
-    text[line..]
-        .char_indices()
-        .nth(column - 1)
-        .map_or(text.len(), |(within, _)| line + within)
 }
