@@ -122,6 +122,11 @@ fn the_stacks_queues_come_to_what_others_have_and_hear_what_is_deleted() {
     assert!(told.body.contains("chk-3/_metadata"), "{}", told.body);
     drop(theirs);
 
+    // Without a target there is nothing to add, and that is no sign that all is well.
+    let aimless = stayput(&cloud, &arguments[..2]);
+    assert_eq!(aimless.status, 0, "{aimless:?}");
+    assert!(aimless.out.contains("no target was named"), "{}", aimless.out);
+
     // Twice is once.
     let again = stayput(&cloud, &[&arguments[..], &["--apply"]].concat());
     assert_eq!(again.status, 0, "{again:?}");

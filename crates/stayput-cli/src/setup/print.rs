@@ -80,6 +80,9 @@ pub(super) fn after(
     let said = match &plan.merged {
         Err(_) => "Nothing was written.",
         Ok(_) if applied => "Written, and read again: everything is there.",
+        Ok(_) if plan.wanted.is_empty() && !plan.to_event_bridge => {
+            "Nothing is added, since no target was named. Say where deletions go: --notifications FILE (an output of the stack of infra/template.yaml), --queue ARN, --topic ARN or --eventbridge."
+        }
         Ok(merged) if merged.changes_nothing() => "Nothing needs to be written.",
         Ok(_) => "Nothing was written: --apply writes this.",
     };
