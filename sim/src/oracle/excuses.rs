@@ -48,12 +48,9 @@ impl Oracle<'_> {
             let hidden = scene.store.hiding(&need.snapshot.metadata);
             let may_be_discarded = hidden
                 .is_some_and(|h| matches!(told_as(self.world.telling, h.by), ToldAs::Flink | ToldAs::Nobody));
-            // Of what somebody wrote over nobody can read what it names.
-            let unreadable = scene.store.was_spoilt(&need.snapshot.metadata);
             return if said.is_some()
                 || may_be_discarded
                 || told_paused()
-                || unreadable
                 || told_overwritten()
                 || dead_letter()
             {
@@ -74,7 +71,6 @@ impl Oracle<'_> {
         {
             return None;
         }
-        let heard = self.ledger.heard_at(hiding.event).is_some();
         let as_told = |h: &Hiding| {
             let heard = self.ledger.heard_at(h.event).is_some() && self.world.journal;
             match told_as(self.world.telling, h.by) {
@@ -157,14 +153,6 @@ impl Oracle<'_> {
         if (told_paused() || dead_letter()) && beside_another() {
             return None;
         }
-        // What was answered before is asked again only by the sweep, which can't read what somebody wrote over.
-        let answered_before = || {
-            let at = self.ledger.answered_at(hiding.event);
-            told_paused() || at.is_some_and(|at| at < need.since)
-        };
-        if scene.store.was_spoilt(&need.snapshot.metadata) && answered_before() {
-            return None;
-        }
         // Where a new run writes nothing comes back, and people know.
         if self
             .ledger
@@ -237,9 +225,8 @@ impl Oracle<'_> {
             (ToldAs::Flink | ToldAs::Nobody, _) if metadata.is_some() => None,
             (ToldAs::Flink | ToldAs::Nobody, Some(_)) => None,
             // Flink's discard of what nobody used for so long.
-            (ToldAs::Flink, None) if forgotten && key.starts_with(need.snapshot.directory()) => None,
+            (ToldAs::Flink, None) if forgotten && need.snapshot.is_own(key) => None,
             (ToldAs::Flink | ToldAs::Nobody, None) if self.was_claimed(need) => None,
-            (ToldAs::Flink | ToldAs::Nobody, None) if heard || forgotten => silent(),
             (ToldAs::Flink | ToldAs::Nobody, None) => silent(),
         }
     }

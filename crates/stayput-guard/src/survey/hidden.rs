@@ -55,12 +55,11 @@ impl Survey {
         };
         let mut entered = false;
         // Of a visible one, what lies below it without a marker between is what somebody wrote over.
-        let written_over = if hidden.is_some() {
-            usize::MAX
-        } else {
-            history.newest_without_marker().count()
+        let tries = match hidden {
+            Some(_) => TRIES,
+            None => history.newest_without_marker().take(TRIES).count(),
         };
-        for version in history.data_versions().take(written_over.min(TRIES)) {
+        for version in history.data_versions().take(tries) {
             let fetched = fetch(eyes, metadata, Some(&version.id)).await;
             let usable = match &fetched {
                 Fetched::Absent => continue,
