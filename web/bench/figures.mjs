@@ -4,7 +4,8 @@ import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { brotliCompressSync } from 'node:zlib';
-import { DIST, PROGRAM, REPO } from '../tests/support/browser.mjs';
+import { DIST, PROGRAM } from '../tests/support/browser.mjs';
+import { REPO } from '../tests/support/corpus.mjs';
 import { measure } from './measure.mjs';
 
 const runs = [];

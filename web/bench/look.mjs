@@ -2,7 +2,8 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { drop, go, metadata, start, view } from '../tests/support/browser.mjs';
+import { drop, go, start, view } from '../tests/support/browser.mjs';
+import { metadata } from '../tests/support/corpus.mjs';
 import { hostile } from '../tests/support/made.mjs';
 
 const [folder, ...rest] = process.argv.slice(2);

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { axe, drop, go, metadata, start, view } from './support/browser.mjs';
+import { axe, drop, go, start, view } from './support/browser.mjs';
+import { metadata } from './support/corpus.mjs';
 
 const VIEWS = ['glance', 'operators', 'files', 'treemap', 'breaks', 'exists', 'rules', 'compare', 'raw'];
 let browser;

@@ -4,7 +4,8 @@ import { closeSync, ftruncateSync, mkdtempSync, openSync, rmSync, writeFileSync,
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { drop, go, metadata, start, view } from './support/browser.mjs';
+import { drop, go, start, view } from './support/browser.mjs';
+import { metadata } from './support/corpus.mjs';
 import { million } from './support/made.mjs';
 
 let browser;

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
 import { gzipSync, tarSync, zipSync } from './support/archives.mjs';
-import { CORPUS, drop, go, metadata, start, view } from './support/browser.mjs';
+import { drop, go, start, view } from './support/browser.mjs';
+import { CORPUS, metadata } from './support/corpus.mjs';
 
 const CASE = '2.3.0-rocks-inc-chk8';
 const REAL = readFileSync(metadata(CASE));

@@ -4,7 +4,8 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { CORPUS, REPO, metadata, start, view } from './support/browser.mjs';
+import { start, view } from './support/browser.mjs';
+import { CORPUS, REPO, metadata } from './support/corpus.mjs';
 
 const COMMAND = process.env.STAYPUT_COMMAND ?? join(REPO, 'target/debug/stayput');
 const cases = readdirSync(CORPUS).filter((name) => existsSync(join(CORPUS, name, 'case.toml')) && existsSync(metadata(name)));

@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
 import { gzipSync, zipSync } from './support/archives.mjs';
-import { CORPUS, drop, metadata, start, view } from './support/browser.mjs';
+import { drop, start, view } from './support/browser.mjs';
+import { CORPUS, metadata } from './support/corpus.mjs';
 
 const CHAIN = ['1.14.6-rocks-inc-chain-j1-chk3', '1.14.6-rocks-inc-chain-j1-chk4'];
 let browser;

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
-import { drop, go, metadata, start, view } from './support/browser.mjs';
+import { drop, go, start, view } from './support/browser.mjs';
+import { metadata } from './support/corpus.mjs';
 
 test('a whole session asks its own server only for the page itself, and other servers for nothing', async () => {
   const browser = await start();

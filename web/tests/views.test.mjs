@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
 import { gzipSync } from './support/archives.mjs';
-import { CORPUS, drop, go, metadata, start, view } from './support/browser.mjs';
+import { drop, go, start, view } from './support/browser.mjs';
+import { CORPUS, metadata } from './support/corpus.mjs';
 
 const CHK8 = '2.3.0-rocks-inc-chk8';
 const AT = 's3://state/cp/96de47a692a3dc91fecc1516c6a11a0c/chk-8';

@@ -4,7 +4,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
-import { drop, go, metadata, start, view } from './support/browser.mjs';
+import { drop, go, start, view } from './support/browser.mjs';
+import { metadata } from './support/corpus.mjs';
 
 let browser;
 let folder;

@@ -102,6 +102,8 @@ pub(crate) fn infra_local(root: &Path) -> Result<bool, String> {
 fn check_wasm(root: &Path) -> Result<Tally, String> {
     provide::rust(root, &[provide::WASM], &[])?;
     provide::node()?;
+    // With them comes wasm-opt: what is checked is what the page has.
+    provide::npm(&root.join("web"))?;
     let mut command = cargo(root);
     command.args(["run", "--package", "xtask-wasm-bindgen", "--", "check"]);
     count_tests(&mut command, &provide::local(root)?.join("logs/wasm.log"))

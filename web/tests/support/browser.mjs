@@ -3,19 +3,14 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { readFileSync } from 'node:fs';
 import { chromium } from 'playwright-core';
 import { serve } from '../../build/serve.mjs';
+import { WEB } from './corpus.mjs';
 
-export const WEB = fileURLToPath(new URL('../..', import.meta.url));
-export const REPO = resolve(WEB, '..');
-export const CORPUS = join(REPO, 'tests/corpus');
 export const DIST = process.env.STAYPUT_WEB_OUT ?? join(WEB, 'dist');
 export const PROGRAM = process.env.STAYPUT_CHROMIUM ?? '/usr/bin/chromium';
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
-export const metadata = (name) => join(CORPUS, name, '_metadata');
 
 /** Starts Chromium with a profile of its own, and a server for the page. `close` ends both. */
 export async function start({ viewport = { width: 1440, height: 900 }, single = false, more = {}, scheme = 'light', query = '', downloads = true } = {}) {

@@ -1,6 +1,6 @@
 // Writes `_metadata` files that no job would write: hostile names, and a million handles.
 import { readFileSync } from 'node:fs';
-import { metadata } from './browser.mjs';
+import { metadata } from './corpus.mjs';
 
 class Writer {
   constructor(size) {

@@ -138,9 +138,9 @@ where
         }
         match &cause {
             Cause::Flink | Cause::Unknown => facts.claimed = self.is_claimed(id, &facts.metadata).await?,
-            Cause::Foreign(principal) if whole && class == Class::Running => {
+            Cause::Foreign(principal) if class == Class::Running => {
                 facts.moved = self.survey.catalogue.moved_to(id).is_some();
-                if let Some(at) = hidden_at {
+                if let (true, Some(at)) = (whole, hidden_at) {
                     facts.put_back_before = self
                         .eyes
                         .memory
