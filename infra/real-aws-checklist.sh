@@ -2,7 +2,7 @@
 # What no local server can show, asked of AWS itself: see real-aws-checklist.md beside this file.
 set -euo pipefail
 
-usage="usage: real-aws-checklist.sh begin|look|filters|end NAME   (NAME: a word of your own, such as checklist-7; it names a bucket)"
+usage="usage: real-aws-checklist.sh begin|look|end NAME   (NAME: a word of your own, such as checklist-7; it names a bucket), or metrics STACK"
 step=${1:?$usage}
 name=${2:?$usage}
 bucket="stayput-$name"
@@ -108,29 +108,17 @@ look() {
   say see "all of them as they came: $kept"
 }
 
-# The template's filters, asked of CloudWatch itself with the lines that the function writes.
-filters() {
-  here=$(cd "$(dirname "$0")" && pwd)
-  python3 - "$here" <<'PYTHON' > "$kept/patterns"
-import re, sys
-text = open(sys.argv[1] + "/template.yaml", encoding="utf-8").read()
-for name, pattern in re.findall(r"^  (\w+)Filter:.*?FilterPattern: '(.*?)'", text, re.M | re.S):
-    print(f"{name}\t{pattern}")
-PYTHON
-  while IFS=$'\t' read -r filter pattern; do
-    split -l 50 "$here/checks/log.jsonl" "$kept/lines-"
-    found=0
-    for lines in "$kept"/lines-*; do
-      jq -Rsc 'split("\n") | map(select(length > 0))' "$lines" > "$kept/events"
-      found=$((found + $(aws logs test-metric-filter --filter-pattern "$pattern" --log-event-messages "file://$kept/events" --query 'length(matches)' --output text)))
-    done
-    here_found=$(cd "$here/checks" && python3 -c '
-import json, sys
-from log_filter import Filter
-f = Filter(sys.argv[1])
-print(sum(f.matches(json.loads(line)) for line in open("log.jsonl", encoding="utf-8")))' "$pattern")
-    expect "filter $filter finds as many lines as infra/checks says" "$here_found" "$found"
-  done < "$kept/patterns"
+# Whether CloudWatch takes each metric that the log of a stack names out of its lines, in the last three hours.
+metrics() {
+  log=$(aws cloudformation describe-stacks --stack-name "$name" --query "Stacks[0].Outputs[?OutputKey=='LogGroup'].OutputValue" --output text)
+  aws logs filter-log-events --log-group-name "$log" --start-time "$(($(date +%s) - 10800))000" --filter-pattern '{ $._aws.Timestamp = * }' \
+    --query 'events[].message' --output json > "$kept/lines"
+  jq -r '[.[] | fromjson | ._aws.CloudWatchMetrics[] | .Namespace as $in | .Metrics[] | "\($in) \(.Name)"] | unique[]' "$kept/lines" > "$kept/metrics"
+  [ -s "$kept/metrics" ] || say wait "no line with metrics in the last three hours: call the sweep"
+  while read -r namespace metric; do
+    found=$(aws cloudwatch list-metrics --namespace "$namespace" --metric-name "$metric" --recently-active PT3H --query 'length(Metrics) > `0`' --output text)
+    expect "CloudWatch has $metric" True "$found"
+  done < "$kept/metrics"
 }
 
 end() {
@@ -146,6 +134,6 @@ end() {
 }
 
 case $step in
-  begin | look | filters | end) "$step" ;;
+  begin | look | metrics | end) "$step" ;;
   *) echo "$usage" >&2; exit 2 ;;
 esac

@@ -9,7 +9,6 @@ import pathlib
 import re
 import unittest
 
-from log_filter import Filter
 from template import INFRA, Resolved, load
 
 TEMPLATE = load()
@@ -264,58 +263,56 @@ METRICS_OF_AWS = {
     ("AWS/Lambda", "RecursiveInvocationsDropped"),
 }
 OWN = "Stayput/stayput"
+# Lines that the function's own code wrote: lambda/src/call/log_lines.rs holds it to them.
+LINES = [json.loads(line) for line in (INFRA / "checks" / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def written_metrics():
+    """What CloudWatch takes out of the lines: for each metric the sets of dimensions that it is written with."""
+    found = {}
+    for line in LINES:
+        for directive in line.get("_aws", {}).get("CloudWatchMetrics", []):
+            for metric in directive["Metrics"]:
+                assert metric["Name"] in line, metric
+                found.setdefault(metric["Name"], set()).update(tuple(names) for names in directive["Dimensions"])
+    return found
+
+
+def searched(expression):
+    """Namespace, dimensions, metric and statistic of a SEARCH in a dashboard."""
+    found = re.fullmatch(r"""SEARCH\('\{"([^"]+)",([\w,]+)\} MetricName="(\w+)"', '(\w+)', \d+\)""", expression)
+    assert found, f"{expression} isn't understood"
+    return found[1], tuple(found[2].split(",")), found[3], found[4]
 
 
 class Telling(unittest.TestCase):
     def setUp(self):
         self.resolved = Resolved(TEMPLATE, **EVERYTHING)
-        self.filters = {}
-        for properties in self.resolved.resources("AWS::Logs::MetricFilter").values():
-            (into,) = properties["MetricTransformations"]
-            self.assertEqual(into["MetricNamespace"], OWN)
-            self.filters[into["MetricName"]] = (Filter(properties["FilterPattern"]), into["MetricValue"])
-        # Lines that the function's own code wrote: lambda/src/call/log_lines.rs holds it to them.
-        lines = (INFRA / "checks" / "log.jsonl").read_text(encoding="utf-8").splitlines()
-        self.lines = [json.loads(line) for line in lines]
+        self.metrics = written_metrics()
 
-    def test_every_filter_finds_its_lines_and_no_others(self):
-        self.assertGreaterEqual(len(self.filters), 12)
-        self.assertGreaterEqual(len(self.lines), 37)
-        codes = lambda *names: {("finding", name) for name in names}
-        severity = {
-            (line["finding"]["code"]): line["finding"]["severity"] for line in self.lines if "finding" in line
-        }
-        wanted = {
-            "Lost": codes(*(c for c, s in severity.items() if s == "lost")),
-            "Urgent": codes(*(c for c, s in severity.items() if s == "urgent" and not c.startswith("rule_"))),
-            "CannotJudge": codes("cannot_judge"),
-            "RepeatOffence": codes("repeat_offence", "held", "rule_takes_copies"),
-            "BudgetSpent": codes("budget_spent"),
-            # A forecast is urgent in the last seven days only; of one the lines say that it is due in thirty.
-            "RuleWillHurt": codes("rule_will_delete_needed", "rule_will_archive_needed", "rule_will_abort_uploads"),
-            "Sweeps": {("summary", "scheduled")},
-        }
-        for name, (pattern, value) in self.filters.items():
-            found = {
-                ("finding", line["finding"]["code"]) if "finding" in line else ("summary", line["summary"]["way"])
-                for line in self.lines
-                if pattern.matches(line)
-            }
-            if value == "1":
-                self.assertEqual(found, wanted.pop(name), name)
-            else:
-                # A number out of every summary.
-                self.assertEqual(found, {("summary", "queue"), ("summary", "scheduled")}, name)
-                self.assertEqual(pattern.selectors(), [value])
-        self.assertEqual(wanted, {})
+    def test_the_function_writes_metrics_and_findings(self):
+        self.assertGreaterEqual(len(self.metrics), 35)
+        self.assertGreaterEqual(sum("finding" in line for line in LINES), 35)
+        per_job = {name for name, dimensions in self.metrics.items() if ("Job",) in dimensions}
+        self.assertEqual(per_job, {"OldestNeededAge", "HoursUntilLoss", "HoursSinceCheckpoint"})
+        # Alarms can't search: each of them is there without its job too.
+        self.assertTrue(all(() in dimensions for dimensions in self.metrics.values()), self.metrics)
+
+    def test_the_function_writes_where_the_alarms_look(self):
+        variables = TEMPLATE["Globals"]["Function"]["Environment"]["Variables"]
+        self.assertEqual(self.resolved.value(variables["STAYPUT_METRICS_NAMESPACE"]), OWN)
+        self.assertEqual(self.resolved.resources("AWS::Logs::MetricFilter"), {}, "the log says its metrics itself")
 
     def test_alarms_rest_on_metrics_that_exist(self):
         alarms = self.resolved.resources("AWS::CloudWatch::Alarm")
-        self.assertGreaterEqual(len(alarms), 15)
+        self.assertGreaterEqual(len(alarms), 18)
+        own = 0
         for name, alarm in alarms.items():
             metric = (alarm["Namespace"], alarm["MetricName"])
             if metric[0] == OWN:
-                self.assertIn(metric[1], self.filters, name)
+                own += 1
+                self.assertIn((), self.metrics.get(metric[1], set()), name)
+                self.assertNotIn("Dimensions", alarm, name)
             else:
                 self.assertIn(metric, METRICS_OF_AWS, name)
                 self.assertIn(alarm["Dimensions"][0]["Value"].strip("<>").split(".")[0], TEMPLATE["Resources"], name)
@@ -323,17 +320,57 @@ class Telling(unittest.TestCase):
             # A week is CloudWatch's bound.
             self.assertLessEqual(alarm["Period"] * alarm["EvaluationPeriods"], 7 * 86400)
             self.assertTrue(alarm["AlarmDescription"].endswith((".", ")")), name)
+        self.assertGreaterEqual(own, 10)
+
+    def test_a_job_without_a_new_checkpoint_rings_after_the_hours_of_the_parameter(self):
+        alarm = Resolved(TEMPLATE, **LEAST, NoCheckpointHours=36).resources("AWS::CloudWatch::Alarm")["NoCheckpointAlarm"]
+        self.assertEqual((alarm["MetricName"], alarm["Statistic"]), ("HoursSinceCheckpoint", "Maximum"))
+        self.assertEqual((alarm["Threshold"], alarm["ComparisonOperator"]), ("36", "GreaterThanThreshold"))
+        # The sweep measures it once a day.
+        self.assertGreaterEqual(alarm["Period"] * alarm["EvaluationPeriods"], 86400)
 
     def test_the_dashboard_shows_metrics_that_exist(self):
         (dashboard,) = self.resolved.resources("AWS::CloudWatch::Dashboard").values()
         widgets = json.loads(dashboard["DashboardBody"])["widgets"]
         shown = [row for w in widgets if w["type"] == "metric" for row in w["properties"]["metrics"]]
-        self.assertGreaterEqual(len(shown), 15)
+        self.assertGreaterEqual(len(shown), 40)
+        seen = set()
         for row in shown:
-            if row[0] == OWN:
-                self.assertIn(row[1], self.filters)
+            if isinstance(row[0], dict):
+                namespace, dimensions, name, statistic = searched(row[0]["expression"])
+                self.assertEqual(namespace, OWN)
+                self.assertIn(dimensions, self.metrics.get(name, set()), row)
+                self.assertIn(statistic, ("Maximum", "Minimum"))
+                seen.add(name)
+            elif row[0] == OWN:
+                self.assertIn((), self.metrics.get(row[1], set()), row)
+                seen.add(row[1])
             else:
                 self.assertIn((row[0], row[1]), METRICS_OF_AWS)
+        self.assertEqual(sorted(set(self.metrics) - seen), ["Sweeps"], "what is measured is shown, but for what only an alarm needs")
+
+    def test_the_dashboard_asks_the_log_for_what_its_lines_have(self):
+        (dashboard,) = self.resolved.resources("AWS::CloudWatch::Dashboard").values()
+        widgets = json.loads(dashboard["DashboardBody"])["widgets"]
+        queries = [w["properties"]["query"] for w in widgets if w["type"] == "log"]
+        self.assertEqual(len(queries), 2)
+        fields = {field for query in queries for field in re.findall(r"\b(?:finding|verdict)\.\w+", query)}
+        self.assertGreaterEqual(len(fields), 12)
+        for field in fields:
+            document, member = field.split(".")
+            self.assertTrue(any(member in line[document] for line in LINES if document in line), field)
+
+    def test_widgets_do_not_overlap(self):
+        (dashboard,) = self.resolved.resources("AWS::CloudWatch::Dashboard").values()
+        taken = {}
+        for widget in json.loads(dashboard["DashboardBody"])["widgets"]:
+            title = widget["properties"].get("title", "text")
+            self.assertLessEqual(widget["x"] + widget["width"], 24)
+            for place in itertools.product(
+                range(widget["x"], widget["x"] + widget["width"]), range(widget["y"], widget["y"] + widget["height"])
+            ):
+                self.assertNotIn(place, taken, f"{title} lies over {taken.get(place)}")
+                taken[place] = title
 
     def test_a_message_that_waits_outlasts_the_last_look(self):
         judge = TEMPLATE["Resources"]["Judge"]["Properties"]

@@ -16,12 +16,15 @@ use futures_util::FutureExt;
 use s3_documents::notification::{Delivery, Record, parse_delivery};
 use serde::Serialize;
 use serde_json::Value;
+use stayput_aws::clock::SystemClock;
 use stayput_core::verdict::LaterReason;
 use stayput_guard::batch::{Answer, BatchReport, Message, Summary};
+use stayput_guard::port::Clock;
 use stayput_guard::sweep::{SweepReport, SweepSummary};
 
 use crate::answer::{CallError, ErrorKind, batch};
 use crate::log::TARGET;
+use crate::metrics::{self, Collected, Metric};
 use crate::tell;
 use crate::watch::Judge;
 
@@ -29,6 +32,8 @@ use crate::watch::Judge;
 pub(crate) struct Function<J, M> {
     judge: J,
     make: M,
+    /// Of the metrics.
+    namespace: String,
 }
 
 /// What became of one message.
@@ -62,12 +67,25 @@ struct CallSummary {
     /// The guard's own numbers.
     #[serde(flatten)]
     guard: Summary,
+    /// For the metrics.
+    #[serde(skip)]
+    collected: Collected,
 }
 
 impl<J: Judge, M: Fn() -> J> Function<J, M> {
     /// `make` makes what judges; it is called again after a panic, which may have left the old one in pieces.
     pub(crate) fn new(make: M) -> Self {
-        Self { judge: make(), make }
+        Self {
+            judge: make(),
+            make,
+            namespace: metrics::NAMESPACE.to_owned(),
+        }
+    }
+
+    /// With this namespace of metrics.
+    pub(crate) fn measuring_in(mut self, namespace: String) -> Self {
+        self.namespace = namespace;
+        self
     }
 
     pub(crate) async fn call(&mut self, payload: &[u8], request: &str) -> Result<Value, CallError> {
@@ -123,7 +141,7 @@ impl<J: Judge, M: Fn() -> J> Function<J, M> {
         }
         failed.sort_unstable();
         failed.dedup();
-        summarize(&summary, request);
+        self.conclude(summary, None, request);
         batch(failed)
     }
 
@@ -173,7 +191,7 @@ impl<J: Judge, M: Fn() -> J> Function<J, M> {
                 }
             }
         }
-        summarize(&summary, request);
+        self.conclude(summary, None, request);
         if errors.is_empty() {
             return Ok(Value::Null);
         }
@@ -197,38 +215,37 @@ impl<J: Judge, M: Fn() -> J> Function<J, M> {
             Err(panic) => {
                 let what = self.start_anew("in the sweep", panic.as_ref());
                 tracing::error!(target: TARGET, request, "{what}");
+                let summary = CallSummary {
+                    way: "scheduled",
+                    panicked: 1,
+                    ..CallSummary::default()
+                };
+                self.conclude(summary, None, request);
                 return Err(CallError {
                     kind: ErrorKind::Panicked,
                     what,
                 });
             }
         };
-        let SweepReport {
-            judged,
-            forecast: _,
-            seen,
-            unread,
-            unknown,
-        } = report;
         let mut summary = CallSummary {
             way: "scheduled",
-            sweep: Some(seen),
+            sweep: Some(report.seen.clone()),
             ..CallSummary::default()
         };
-        self.take(judged, 0, &mut summary, request).await;
-        for what in &unknown {
+        self.take(&report.judged, 0, &mut summary, request).await;
+        for what in &report.unknown {
             tracing::warn!(target: TARGET, request, "the sweep can't know: {what}");
         }
-        for what in &unread {
+        for what in &report.unread {
             tracing::warn!(target: TARGET, request, "the sweep couldn't read just now: {what}");
         }
-        summarize(&summary, request);
-        if unread.is_empty() {
+        self.conclude(summary, Some(&report), request);
+        if report.unread.is_empty() {
             return Ok(Value::Null);
         }
         Err(CallError {
             kind: ErrorKind::Transient,
-            what: format!("the sweep isn't complete: {}", unread.join("; ")),
+            what: format!("the sweep isn't complete: {}", report.unread.join("; ")),
         })
     }
 
@@ -252,7 +269,7 @@ impl<J: Judge, M: Fn() -> J> Function<J, M> {
             }
         }
         match self.attempt(messages).await {
-            Ok(report) => self.take(report, messages.len(), summary, request).await,
+            Ok(report) => self.take(&report, messages.len(), summary, request).await,
             Err(why) => {
                 if let [message] = messages {
                     tracing::error!(target: TARGET, request, message_id = message.id, "{why}");
@@ -263,7 +280,7 @@ impl<J: Judge, M: Fn() -> J> Function<J, M> {
                 for message in messages {
                     let alone = std::slice::from_ref(message);
                     match self.attempt(alone).await {
-                        Ok(report) => fates.extend(self.take(report, 1, summary, request).await),
+                        Ok(report) => fates.extend(self.take(&report, 1, summary, request).await),
                         Err(why) => {
                             tracing::error!(target: TARGET, request, message_id = message.id, "{why}");
                             fates.push(Fate::Panicked(why));
@@ -291,36 +308,60 @@ impl<J: Judge, M: Fn() -> J> Function<J, M> {
 
     async fn take(
         &self,
-        report: BatchReport,
+        report: &BatchReport,
         messages: usize,
         summary: &mut CallSummary,
         request: &str,
     ) -> Vec<Fate> {
-        tell::report(&report, request);
+        tell::report(report, request);
+        summary.collected.add(report);
         if !report.findings.is_empty()
             && let Err(e) = self.judge.findings_sent(&report.findings).await
         {
             tracing::warn!(target: TARGET, request, "the findings will be sent again: {e}");
         }
-        add(&mut summary.guard, report.summary);
-        let mut fates: Vec<Fate> = report
-            .answers
-            .into_iter()
-            .map(|(_, answer)| fate(answer))
-            .collect();
+        add(&mut summary.guard, report.summary.clone());
+        let mut fates: Vec<Fate> = report.answers.iter().map(|(_, answer)| fate(answer)).collect();
         // Every message is answered; one that wasn't must not be taken for done.
         fates.resize_with(messages, || Fate::Transient("it was not answered".to_owned()));
         fates
     }
+
+    /// What every call ends with: its summary, and its metrics.
+    fn conclude(&self, mut summary: CallSummary, sweep: Option<&SweepReport>, request: &str) {
+        summarize(&summary, request);
+        let count = |n: usize| n as u64;
+        let mut more = vec![
+            (Metric::Deletions, count(summary.deletions)),
+            (Metric::Malformed, count(summary.malformed)),
+            (Metric::Panicked, count(summary.panicked)),
+        ];
+        let mut sheets = Vec::new();
+        if let Some(report) = sweep {
+            let (jobs, others) = metrics::of_jobs(report);
+            sheets = jobs;
+            more.extend([
+                (Metric::Sweeps, 1),
+                (Metric::Unread, count(report.unread.len())),
+                (Metric::Jobs, summary.guard.jobs),
+                (Metric::Snapshots, summary.guard.snapshots),
+                (Metric::OtherJobs, others),
+            ]);
+        }
+        let collected = std::mem::take(&mut summary.collected);
+        let requests = self.judge.requests();
+        sheets.insert(0, metrics::of_call(&summary.guard, collected, &requests, more));
+        metrics::write(&sheets, &self.namespace, SystemClock.now(), request);
+    }
 }
 
-fn fate(answer: Answer) -> Fate {
+fn fate(answer: &Answer) -> Fate {
     match answer {
         Answer::Done => Fate::Done,
         Answer::Again {
             why: LaterReason::Transient(why),
             ..
-        } => Fate::Transient(why),
+        } => Fate::Transient(why.clone()),
         Answer::Again { not_before, why } => Fate::Waits(format!("{}, not before {not_before}", why.word())),
     }
 }
@@ -338,9 +379,12 @@ fn add(sum: &mut Summary, part: Summary) {
     let Summary {
         messages,
         judged,
+        by_cause,
         left,
         left_by_job,
         restored,
+        restored_bytes,
+        over_budget,
         later,
         reported,
         lost,
@@ -351,6 +395,9 @@ fn add(sum: &mut Summary, part: Summary) {
     } = part;
     sum.messages += messages;
     sum.judged += judged;
+    for (cause, count) in by_cause {
+        *sum.by_cause.entry(cause).or_default() += count;
+    }
     for (reason, count) in left {
         *sum.left.entry(reason).or_default() += count;
     }
@@ -361,6 +408,8 @@ fn add(sum: &mut Summary, part: Summary) {
         }
     }
     sum.restored += restored;
+    sum.restored_bytes = sum.restored_bytes.saturating_add(restored_bytes);
+    sum.over_budget += over_budget;
     sum.later += later;
     sum.reported += reported;
     sum.lost += lost;

@@ -20,6 +20,9 @@ pub(crate) const TARGET: &str = "stayput";
 /// The variable with a level (`debug`), or with directives as `tracing` has them.
 const VARIABLE: &str = "STAYPUT_LOG";
 
+/// The field with a JSON object whose members are members of the line: CloudWatch looks for metrics there and no deeper.
+const MEMBERS: &str = "metrics";
+
 /// Fields whose text is JSON already.
 const DOCUMENTS: [&str; 3] = ["verdict", "finding", "summary"];
 
@@ -73,6 +76,7 @@ where
             line.insert("target".to_owned(), json!(meta.target()));
         }
         line.append(&mut fields.plain);
+        line.append(&mut fields.members);
         let mut text = Value::Object(line).to_string();
         for (name, document) in fields.documents {
             // Before the closing brace; names are ours and need no escapes.
@@ -87,6 +91,7 @@ where
 #[derive(Default)]
 struct Fields {
     plain: Map<String, Value>,
+    members: Map<String, Value>,
     documents: Vec<(&'static str, Box<RawValue>)>,
 }
 
@@ -97,7 +102,11 @@ impl Visit for Fields {
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
-        if DOCUMENTS.contains(&field.name())
+        if field.name() == MEMBERS
+            && let Ok(Value::Object(members)) = serde_json::from_str(value)
+        {
+            self.members = members;
+        } else if DOCUMENTS.contains(&field.name())
             && let Ok(document) = RawValue::from_string(value.to_owned())
         {
             self.documents.push((field.name(), document));

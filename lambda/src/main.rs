@@ -2,10 +2,12 @@
 //!
 //! It needs `STAYPUT_CONFIG` (the settings document), `STAYPUT_CONFIG_URI` (where it lies in S3), or `STAYPUT_ROOTS` and, to restore,
 //! `STAYPUT_MODE=restore`. Without a mode it observes. `STAYPUT_LOG=debug` shows a line for every verdict, those too that leave an object.
+//! `STAYPUT_METRICS_NAMESPACE` is where CloudWatch has the metrics; without it, under `Stayput`.
 
 mod answer;
 mod call;
 mod log;
+mod metrics;
 mod start;
 mod tell;
 mod watch;
@@ -32,7 +34,10 @@ async fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let function = Arc::new(Mutex::new(Function::new(move || ready.watch())));
+    let function = Arc::new(Mutex::new({
+        let namespace = ready.namespace.clone();
+        Function::new(move || ready.watch()).measuring_in(namespace)
+    }));
     let run = lambda_runtime::run(service_fn(move |event: LambdaEvent<Box<RawValue>>| {
         let function = Arc::clone(&function);
         async move {

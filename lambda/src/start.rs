@@ -5,12 +5,14 @@ use std::time::Duration;
 use stayput_aws::clock::SystemClock;
 use stayput_aws::connection::{Connection, ConnectionError};
 use stayput_aws::s3::S3;
+use stayput_aws::watch::Watch;
 use stayput_core::location::Location;
 use stayput_guard::port::{Clock, PortError, Reading};
 use stayput_guard::settings::{Mode, Settings, SettingsError};
 
 use crate::log;
-use crate::watch::Watch;
+use crate::metrics::{self, VARIABLE as METRICS};
+use crate::watch::Watched;
 
 const CONFIG: &str = "STAYPUT_CONFIG";
 const CONFIG_URI: &str = "STAYPUT_CONFIG_URI";
@@ -48,20 +50,29 @@ pub(crate) enum StartError {
     Unread(PortError),
     #[error("{CONFIG_URI}: the document is no UTF-8 from byte {0} on")]
     NotUtf8(usize),
+    #[error(
+        "{METRICS} is {0:?}, which CloudWatch doesn't take as a namespace: up to 255 letters, digits and .-_/#:, not beginning with AWS/"
+    )]
+    Namespace(String),
     #[error(transparent)]
     Connection(#[from] ConnectionError),
 }
 
 /// Everything that a guard is made of.
 pub(crate) struct Ready {
+    /// Where the metrics are.
+    pub(crate) namespace: String,
     connection: Connection,
     settings: Settings,
     instance: String,
 }
 
 impl Ready {
-    pub(crate) fn watch(&self) -> Watch {
-        Watch::new(&self.connection, &self.settings, &self.instance)
+    pub(crate) fn watch(&self) -> Watched {
+        Watched {
+            guard: Watch::new(&self.connection, &self.settings, &self.instance),
+            requests: self.connection.requests().clone(),
+        }
     }
 }
 
@@ -73,6 +84,10 @@ pub(crate) async fn ready() -> Result<Ready, StartError> {
         mode: variable(MODE),
     };
     let source = given.source()?;
+    let namespace = variable(METRICS).unwrap_or_else(|| metrics::NAMESPACE.to_owned());
+    if !metrics::is_namespace(&namespace) {
+        return Err(StartError::Namespace(namespace));
+    }
     let connection = Connection::from_env().await?;
     let mut settings = match source {
         From::Text(text) => parse(CONFIG, &text)?,
@@ -109,6 +124,7 @@ pub(crate) async fn ready() -> Result<Ready, StartError> {
         "Stayput watches"
     );
     Ok(Ready {
+        namespace,
         connection,
         settings,
         instance: instance(),

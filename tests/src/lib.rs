@@ -6,6 +6,7 @@
 
 pub mod cloud;
 pub mod deployment;
+pub mod embedded_metrics;
 pub mod emulator;
 pub mod iam;
 pub mod rebase;

@@ -8,6 +8,7 @@ use aws_sdk_s3::config::{Credentials, Region, RequestChecksumCalculation, Shared
 use aws_smithy_http_client::tls::{self, rustls_provider::CryptoMode};
 
 use crate::failure::{in_words, not_sent};
+use crate::requests::Requests;
 
 /// `true` or `false`: whether the bucket stands in the path of a request instead of in its host name.
 pub const PATH_STYLE: &str = "STAYPUT_S3_PATH_STYLE";
@@ -31,6 +32,7 @@ pub struct Connection {
     sdk: SdkConfig,
     path_style: bool,
     foreign: bool,
+    requests: Requests,
 }
 
 impl Connection {
@@ -66,6 +68,7 @@ impl Connection {
             sdk,
             path_style,
             foreign,
+            requests: Requests::default(),
         })
     }
 
@@ -82,6 +85,7 @@ impl Connection {
             sdk,
             path_style: true,
             foreign: true,
+            requests: Requests::default(),
         }
     }
 
@@ -90,9 +94,16 @@ impl Connection {
         self.foreign
     }
 
+    /// What counts the requests to S3.
+    pub fn requests(&self) -> &Requests {
+        &self.requests
+    }
+
     /// A client for S3.
     pub(crate) fn s3(&self) -> aws_sdk_s3::Client {
-        let mut config = aws_sdk_s3::config::Builder::from(&self.sdk).force_path_style(self.path_style);
+        let mut config = aws_sdk_s3::config::Builder::from(&self.sdk)
+            .force_path_style(self.path_style)
+            .interceptor(self.requests.clone());
         if self.foreign {
             // Not every server takes checksums in trailers.
             config = config.request_checksum_calculation(RequestChecksumCalculation::WhenRequired);

@@ -32,6 +32,7 @@ mod paging;
 pub mod probe;
 #[cfg(feature = "tools")]
 pub mod queue;
+pub mod requests;
 pub mod s3;
 #[cfg(test)]
 mod scripted;

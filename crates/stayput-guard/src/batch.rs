@@ -43,6 +43,8 @@ pub struct BatchReport {
     pub findings: Vec<Finding>,
     /// In numbers.
     pub summary: Summary,
+    /// When the last copy of the call had ended. `None`: nothing was judged.
+    pub acted_at: Option<Timestamp>,
 }
 
 /// A verdict and what came of carrying it out.
@@ -56,6 +58,8 @@ pub struct Acted {
     pub named_by: Option<NamedBy>,
     /// When the bucket's rules purge the version that could come back.
     pub deadline: Option<Timestamp>,
+    /// Last-Modified of the marker directly above the data version. `None`: the versions weren't looked at, or there is no marker.
+    pub deleted_at: Option<Timestamp>,
 }
 
 impl Acted {
@@ -72,12 +76,18 @@ pub struct Summary {
     pub messages: u64,
     /// Objects that were judged.
     pub judged: u64,
+    /// Those of them that were deleted, by who did it: `lifecycle`, `Flink`, `foreign`, `ours`, `unknown`.
+    pub by_cause: std::collections::BTreeMap<&'static str, u64>,
     /// Left, by reason.
     pub left: std::collections::BTreeMap<&'static str, u64>,
     /// The same by job directory: who tidies up, and how much.
     pub left_by_job: std::collections::BTreeMap<String, std::collections::BTreeMap<&'static str, u64>>,
     /// Copied, or that would have been copied.
     pub restored: u64,
+    /// The bytes of those.
+    pub restored_bytes: u64,
+    /// Those of `later` that wait only because the day's budget is spent.
+    pub over_budget: u64,
     /// To be looked at again.
     pub later: u64,
     /// Told to people without doing anything.

@@ -166,6 +166,7 @@ where
         let mut bench = judging::Bench::new(eyes, survey, hand, &prepared);
         let acted = bench.judge_all(&notices).await;
         bench.close(&notices, acted, messages, &mut report).await;
+        report.acted_at = Some(self.clock.now());
         report
     }
 

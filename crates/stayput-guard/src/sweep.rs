@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use stayput_core::forecast::Forecast;
+use stayput_core::snapshot::JobDirectory;
+use stayput_core::timestamp::Timestamp;
 
 use crate::batch::BatchReport;
 
@@ -14,12 +16,27 @@ pub struct SweepReport {
     pub judged: BatchReport,
     /// What the rules of the roots' buckets will do to what running and resting snapshots need. Its findings are among those of `judged`.
     pub forecast: Forecast,
+    /// Of every job directory that holds a checkpoint, how old the newest one is; in the order of their names.
+    pub progress: Vec<Progress>,
     /// In numbers, what was looked at.
     pub seen: SweepSummary,
     /// What couldn't be read just now: the sweep isn't complete, and the next one may be.
     pub unread: Vec<String>,
     /// What nobody can find out with the permissions at hand.
     pub unknown: Vec<String>,
+}
+
+/// How far a job directory has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// The directory.
+    pub job: JobDirectory,
+    /// When the `_metadata` of its newest visible checkpoint was written, which Flink does when the checkpoint is complete.
+    pub newest: Timestamp,
+    /// Whether that checkpoint counts as running, or did at some moment of the last 24 hours: sweeps may be a day apart, and a job that stopped
+    /// between two of them must be seen by one. A pin keeps a checkpoint and says nothing of a job, so it doesn't count; nor does a job that
+    /// went on in another directory.
+    pub runs: bool,
 }
 
 /// What a sweep looked at, in numbers.

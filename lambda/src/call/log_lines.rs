@@ -1,15 +1,61 @@
-//! The lines that infra/template.yaml reads metrics from.
+//! The lines that infra/template.yaml rests on: its alarms and its dashboard on metrics, its tables on findings and verdicts.
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use stayput_core::cause::Cause;
+use stayput_core::class::Class;
+use stayput_core::location::ObjectLocation;
 use stayput_core::report::finding::{Finding, FindingCode, Severity};
+use stayput_core::restoring::{Permit, Source};
 use stayput_core::timestamp::Timestamp;
+use stayput_core::verdict::{Basis, Outcome, Verdict};
+use stayput_core::version::VersionId;
+use stayput_guard::batch::{Acted, Done};
+use stayput_guard::port::PortError;
 
 use super::*;
 use crate::log;
+use crate::metrics::{Metric, made};
 
-fn finding(code: FindingCode, now: Timestamp) -> Finding {
+/// Gives prepared reports; everything after them is the function's own.
+#[derive(Clone, Default)]
+struct Prepared {
+    batches: Arc<Mutex<Vec<BatchReport>>>,
+    sweeps: Arc<Mutex<Vec<SweepReport>>>,
+}
+
+impl Judge for Prepared {
+    async fn handle(&mut self, _: &[Message]) -> BatchReport {
+        let mut batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
+        batches.pop().expect("a batch was prepared")
+    }
+
+    async fn sweep(&mut self) -> SweepReport {
+        let mut sweeps = self.sweeps.lock().unwrap_or_else(PoisonError::into_inner);
+        sweeps.pop().expect("a sweep was prepared")
+    }
+
+    async fn findings_sent(&self, _: &[Finding]) -> Result<(), PortError> {
+        Ok(())
+    }
+
+    fn requests(&self) -> BTreeMap<String, u64> {
+        let operations = [
+            "ListObjectsV2",
+            "HeadObject",
+            "GetObject",
+            "CopyObject",
+            "PutObject",
+            "GetBucketVersioning",
+            "RestoreObject",
+        ];
+        operations.map(|name| (name.to_owned(), 2)).into()
+    }
+}
+
+fn finding(code: FindingCode) -> Finding {
     let days = match code {
         FindingCode::RuleWillHideNeeded => Some(30),
         code if code.is_forecast() => Some(6),
@@ -22,55 +68,125 @@ fn finding(code: FindingCode, now: Timestamp) -> Finding {
     if code == FindingCode::RuleWillHideNeeded {
         finding.severity = Severity::Warning;
     }
-    finding.deadline = days.map(|days| now.plus(std::time::Duration::from_secs(days * 86_400 + 3600)));
+    let after = |days: u64| std::time::Duration::from_secs(days * 86_400 + 3600);
+    finding.deadline = days.map(|days| made::now().plus(after(days)));
     finding
 }
 
-fn summary(way: &'static str, number: u64) -> CallSummary {
-    CallSummary {
-        way,
-        deletions: 31,
-        malformed: 1,
-        panicked: 2,
-        sweep: (way == "scheduled").then(SweepSummary::default),
-        guard: Summary {
-            messages: 4,
-            judged: 31,
-            left: BTreeMap::from([("spare", 20)]),
-            restored: number,
-            later: 3,
-            reported: 1,
-            lost: 1,
-            failed: 2,
-            ..Summary::default()
+/// An object that came back after 1,200 ms.
+fn put_back() -> Acted {
+    let object = ObjectLocation::new("flink-state", "checkpoints/job/shared/a");
+    let source = Source {
+        version: VersionId::new("v1"),
+        size: 5,
+        etag: "\"e\"".to_owned(),
+        first_written: Timestamp::from_millis(0),
+        restored_before: 0,
+    };
+    Acted {
+        verdict: Verdict {
+            location: object.clone(),
+            outcome: Outcome::Restore(Permit::by_a_person(object, source)),
+            findings: Vec::new(),
+            basis: Basis::Referenced,
+            class: Some(Class::Running),
+            cause: Cause::Foreign("AWS:AROAX:somebody".to_owned()),
+            decided_by: Some(ObjectLocation::new(
+                "flink-state",
+                "checkpoints/job/chk-8/_metadata",
+            )),
         },
-        ..CallSummary::default()
+        done: Done::Copied {
+            condition_honoured: true,
+        },
+        named_by: None,
+        deadline: None,
+        deleted_at: Some(made::now().minus(std::time::Duration::from_millis(1200))),
     }
 }
 
-/// `infra/checks` asks these lines whether each filter finds its own and no other. If the lines are right and the file is old,
-/// `STAYPUT_KEEP=1` writes it anew.
+fn batch_report() -> BatchReport {
+    BatchReport {
+        answers: vec![("judged".to_owned(), Answer::Done)],
+        verdicts: vec![put_back()],
+        findings: FindingCode::ALL.map(finding).to_vec(),
+        acted_at: Some(made::now()),
+        summary: Summary {
+            messages: 4,
+            judged: 31,
+            by_cause: ["lifecycle", "Flink", "foreign", "ours", "unknown"]
+                .map(|cause| (cause, 6))
+                .into(),
+            left: BTreeMap::from([("spare", 20)]),
+            restored: 3,
+            restored_bytes: 15,
+            later: 3,
+            over_budget: 1,
+            reported: 1,
+            lost: 1,
+            failed: 2,
+            jobs: 4,
+            snapshots: 9,
+            ..Summary::default()
+        },
+    }
+}
+
+fn payload(messages: &[(&str, &str)]) -> Vec<u8> {
+    let records: Vec<Value> = messages
+        .iter()
+        .map(|(id, body)| serde_json::json!({"messageId": id, "eventSource": "aws:sqs", "body": body}))
+        .collect();
+    serde_json::json!({"Records": records}).to_string().into_bytes()
+}
+
+const DELETED: &str = r#"{"Records": [{"eventVersion": "2.1", "eventSource": "aws:s3", "awsRegion": "eu-west-1",
+    "eventTime": "2026-11-28T10:00:00.000Z", "eventName": "ObjectRemoved:DeleteMarkerCreated",
+    "userIdentity": {"principalId": "AWS:AROAX:somebody"}, "s3": {"s3SchemaVersion": "1.0",
+    "bucket": {"name": "flink-state"}, "object": {"key": "checkpoints/job/shared/a", "versionId": "m1"}}}]}"#;
+const SCHEDULED: &[u8] = br#"{"detail-type": "Scheduled Event", "source": "aws.scheduler", "detail": {}}"#;
+
+/// What the function writes about: a batch with everything in it that can happen, a sweep that couldn't read something, a batch in which
+/// Stayput itself fails.
+fn lines() -> Vec<Value> {
+    let prepared = Prepared::default();
+    prepared.batches.lock().unwrap().push(batch_report());
+    let mut sweep = made::swept(40);
+    sweep.judged.summary = batch_report().summary;
+    sweep
+        .unread
+        .push("ListObjectsV2 on flink-state/: throttled".to_owned());
+    prepared.sweeps.lock().unwrap().push(sweep);
+    let text = log::written(|| {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let mut function = Function::new(|| prepared.clone());
+            let messages = [("judged", DELETED), ("poison", "{\"Records\": 7}")];
+            function.call(&payload(&messages), "a-batch").await.unwrap();
+            function.call(SCHEDULED, "a-sweep").await.unwrap_err();
+            // Nothing more is prepared, and the judge fails.
+            function
+                .call(&payload(&[("judged", DELETED)]), "a-defect")
+                .await
+                .unwrap();
+        });
+    });
+    let now = made::now();
+    let lines = text.lines().map(|line| {
+        let mut line: Value = serde_json::from_str(line).unwrap();
+        line["time"] = Value::from(now.to_string());
+        if line.get("_aws").is_some() {
+            line["_aws"]["Timestamp"] = Value::from(now.millis());
+        }
+        line
+    });
+    lines.collect()
+}
+
+/// `infra/checks` reads the file. If the lines are right and the file is old, `STAYPUT_KEEP=1` writes it anew.
 #[test]
 fn the_lines_that_the_template_was_checked_with_are_those_that_the_function_writes() {
-    let now = Timestamp::parse("2026-11-30T04:00:00Z").unwrap();
-    let written = log::written(|| {
-        let report = BatchReport {
-            findings: FindingCode::ALL.map(|code| finding(code, now)).to_vec(),
-            ..BatchReport::default()
-        };
-        tell::report(&report, "request");
-        summarize(&summary("queue", 3), "request");
-        summarize(&summary("scheduled", 5), "request");
-    });
-    let lines: Vec<Value> = written
-        .lines()
-        .map(|line| {
-            let mut line: Value = serde_json::from_str(line).unwrap();
-            line["time"] = Value::from(now.to_string());
-            line
-        })
-        .collect();
-    assert_eq!(lines.len(), FindingCode::ALL.len() + 2);
+    let lines = lines();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../infra/checks/log.jsonl");
     if std::env::var_os("STAYPUT_KEEP").is_some() {
         let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
@@ -85,4 +201,31 @@ fn the_lines_that_the_template_was_checked_with_are_those_that_the_function_writ
         assert_eq!(line, before, "if the line is right, STAYPUT_KEEP=1 keeps it");
     }
     assert_eq!(lines.len(), before.len());
+}
+
+#[test]
+fn everything_that_is_measured_is_in_those_lines_as_cloudwatch_takes_it() {
+    let lines = lines();
+    let taken = stayput_tests::embedded_metrics::measured(&lines);
+    for metric in Metric::ALL {
+        let found = taken.iter().find(|m| m.name == metric.name());
+        let found = found.unwrap_or_else(|| panic!("{metric:?} isn't written"));
+        assert_eq!(found.unit, format!("{:?}", metric.unit()));
+    }
+    let names: std::collections::BTreeSet<&str> = taken.iter().map(|m| m.name.as_str()).collect();
+    assert_eq!(names.len(), Metric::ALL.len());
+    let sum = |name: &str| -> f64 {
+        taken
+            .iter()
+            .filter(|m| m.name == name)
+            .flat_map(|m| &m.values)
+            .sum()
+    };
+    assert_eq!(
+        (sum("Deletions"), sum("Malformed"), sum("Panicked")),
+        (2.0, 1.0, 1.0)
+    );
+    assert_eq!((sum("TimeToRestore"), sum("Sweeps")), (1200.0, 1.0));
+    assert_eq!(sum("Findings"), FindingCode::ALL.len() as f64);
+    assert!(taken.iter().all(|m| m.namespace == "Stayput"));
 }

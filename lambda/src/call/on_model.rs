@@ -1,6 +1,7 @@
 //! Whole calls on a model of S3, with the guard as it is deployed: a real job whose objects are deleted.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -26,19 +27,30 @@ const JOB: &str = "2.3.0/events-retained2/2be3cab7043c112ec2d02bfe50f0feb2/";
 const NEEDED: &str = "shared/1eb6bd52-c923-4b53-9b9b-bec263de6f2c";
 const UNNEEDED: &str = "shared/0f0e0d0c-1111-4222-8333-444455556666";
 
-type OnModel = Guard<Model, ModelJournal, Model, Acting<Model>>;
+struct OnModel {
+    guard: Guard<Model, ModelJournal, Model, Acting<Model>>,
+    model: Model,
+    counted: Cell<u64>,
+}
 
 impl Judge for OnModel {
     async fn handle(&mut self, messages: &[Message]) -> BatchReport {
-        Guard::handle(self, messages).await
+        self.guard.handle(messages).await
     }
 
     async fn sweep(&mut self) -> SweepReport {
-        Guard::sweep(self).await
+        self.guard.sweep().await
     }
 
     async fn findings_sent(&self, findings: &[Finding]) -> Result<(), PortError> {
-        Guard::findings_sent(self, findings).await
+        self.guard.findings_sent(findings).await
+    }
+
+    /// The model's count of listings; the real one of all operations is tested where the requests are real.
+    fn requests(&self) -> BTreeMap<String, u64> {
+        let listings = self.model.requests("ListObjectsV2");
+        let new = listings - self.counted.replace(listings);
+        BTreeMap::from([("ListObjectsV2".to_owned(), new)])
     }
 }
 
@@ -95,7 +107,11 @@ impl World {
         Function::new(move || {
             let journal = model.journal(&control, "stayput/");
             let m = || model.clone();
-            Guard::acting(m(), Some(journal), m(), m(), settings.mandate.clone())
+            OnModel {
+                guard: Guard::acting(m(), Some(journal), m(), m(), settings.mandate.clone()),
+                model: m(),
+                counted: Cell::new(model.requests("ListObjectsV2")),
+            }
         })
     }
 
@@ -214,6 +230,25 @@ async fn of_a_mixed_batch_the_needed_object_comes_back_and_only_what_must_come_a
         panic!("{lines:#?}")
     };
     assert_eq!(summary["restored"], 1);
+    let metrics = stayput_tests::embedded_metrics::measured(&lines);
+    let of = |name: &str| -> Vec<f64> {
+        let named = metrics.iter().filter(|m| m.name == name);
+        named.flat_map(|m| m.values.clone()).collect()
+    };
+    for (name, values) in [
+        ("Deletions", vec![2.0]),
+        ("DeletedByLifecycle", vec![1.0]),
+        ("DeletedByFlink", vec![1.0]),
+        ("Left", vec![1.0]),
+        ("Restored", vec![1.0]),
+        ("Malformed", vec![2.0]),
+        // The rule's marker is dated midnight, two minutes ago.
+        ("TimeToRestore", vec![120_000.0]),
+        ("Failed", vec![]),
+    ] {
+        assert_eq!(of(name), values, "{name}");
+    }
+    assert!(of("ListRequests")[0] >= 1.0);
     assert_eq!(summary["malformed"], 2);
     assert_eq!(summary["left"].as_object().map(serde_json::Map::len), Some(1));
     assert_eq!(
@@ -327,7 +362,11 @@ async fn every_event_file_passes_the_guard_and_is_answered_as_the_table_says() {
     let make = || {
         let m = || model.clone();
         let journal = model.journal(&control, "stayput/");
-        Guard::acting(m(), Some(journal), m(), m(), settings.mandate.clone())
+        OnModel {
+            guard: Guard::acting(m(), Some(journal), m(), m(), settings.mandate.clone()),
+            model: m(),
+            counted: Cell::new(0),
+        }
     };
     let mut function = Function::new(make);
     let mut seen = 0;

@@ -1,5 +1,6 @@
 //! What a call answers, with judges that wait, fail or break at certain keys.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -50,6 +51,10 @@ impl Judge for ByKey {
 
     async fn findings_sent(&self, _: &[Finding]) -> Result<(), PortError> {
         Ok(())
+    }
+
+    fn requests(&self) -> BTreeMap<String, u64> {
+        BTreeMap::new()
     }
 }
 

@@ -116,6 +116,11 @@ where
                 verdict: j.verdict,
                 done,
                 deadline: j.deadline,
+                deleted_at: j
+                    .history
+                    .as_ref()
+                    .and_then(KeyHistory::hidden)
+                    .map(|h| h.above_data.last_modified),
             })
             .collect();
         verdicts.sort_by(|a, b| a.verdict.location.cmp(&b.verdict.location));
@@ -404,6 +409,9 @@ where
             ..Summary::default()
         };
         for (j, done) in judged.iter().zip(done) {
+            if j.was_deleted() {
+                *summary.by_cause.entry(j.verdict.cause.word()).or_default() += 1;
+            }
             if let Done::Failed(_) = done {
                 summary.failed += 1;
                 continue;
@@ -417,8 +425,14 @@ where
                         .or_default();
                     *job.entry(reason.word()).or_default() += 1;
                 }
-                Outcome::Restore(_) => summary.restored += 1,
-                Outcome::Later { .. } => summary.later += 1,
+                Outcome::Restore(permit) => {
+                    summary.restored += 1;
+                    summary.restored_bytes = summary.restored_bytes.saturating_add(permit.source().size);
+                }
+                Outcome::Later { why, .. } => {
+                    summary.later += 1;
+                    summary.over_budget += u64::from(*why == LaterReason::BudgetSpent);
+                }
                 Outcome::Report(_) => summary.reported += 1,
                 Outcome::Lost(_) => summary.lost += 1,
             }

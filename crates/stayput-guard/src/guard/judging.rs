@@ -54,6 +54,11 @@ pub(super) struct Judged {
 }
 
 impl Judged {
+    /// Whether anybody deleted it. Only what is told without a deletion is reported without a look at its versions.
+    pub(super) fn was_deleted(&self) -> bool {
+        self.history.is_some() || !matches!(self.verdict.outcome, Outcome::Report(_))
+    }
+
     /// A finding about an object that nobody deleted.
     pub(super) fn told_without_deletion(
         code: FindingCode,

@@ -25,6 +25,7 @@ use crate::inspect::{
 use crate::port::VersionsOf;
 use crate::sweep::{SweepReport, SweepSummary};
 
+mod progress;
 mod roots;
 
 /// So many requests are under way at once.
@@ -70,14 +71,17 @@ where
         unread.dedup();
         let mut report = BatchReport::default();
         bench.close(&notices, judged, &[], &mut report).await;
+        report.acted_at = Some(self.clock.now());
         for finding in forecast.findings().into_iter().chain(about_settings) {
             if self.memory.is_news(&finding, now).await.unwrap_or(true) {
                 report.findings.push(finding);
             }
         }
         look.summary.told_before = drop_what_was_told(&mut report);
+        let dormant_after = self.mandate.policy.dormant_after;
         SweepReport {
             judged: report,
+            progress: progress::of_jobs(&self.survey.catalogue, dormant_after, now),
             forecast,
             seen: look.summary,
             unread,

@@ -10,6 +10,7 @@ mod goes_on;
 mod ha;
 mod journal;
 mod lab;
+mod measures;
 mod mixes;
 mod observing;
 mod order;
