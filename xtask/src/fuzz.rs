@@ -271,9 +271,9 @@ fn keep(root: &Path, program: &Path, place: &Place, target: &str) -> Result<(), 
 }
 
 /// Mutants of valid inputs for a minute.
-pub(crate) fn mutate(root: &Path) -> Result<(), String> {
+pub(crate) fn mutate(root: &Path, seconds: u32) -> Result<(), String> {
     let mut command = hostile(root);
-    command.args(["mutate", "60"]);
+    command.arg("mutate").arg(seconds.to_string());
     if let Ok(seed) = std::env::var("STAYPUT_SEED") {
         command.arg(seed);
     }

@@ -238,10 +238,16 @@ struct System {
 }
 
 impl System {
-    fn start(root: &Path, steps: &mut Steps, all: bool) -> Self {
+    /// `lambda` builds the function, or waits for its build.
+    fn start(
+        root: &Path,
+        steps: &mut Steps,
+        all: bool,
+        lambda: impl FnOnce() -> Result<PathBuf, String>,
+    ) -> Self {
         let mut system = Self::default();
-        let lambda = ["rie", "ministack", "stack", "flink"].into_iter().any(required);
-        if let Some(bootstrap) = steps.part("lambda", lambda, || build_lambda(root)) {
+        let needed = ["rie", "ministack", "stack", "flink"].into_iter().any(required);
+        if let Some(bootstrap) = steps.part("lambda", needed, lambda) {
             system.tell("STAYPUT_BOOTSTRAP", &bootstrap);
         }
         if let Some(server) = steps.part(
@@ -314,13 +320,26 @@ pub(crate) fn test(root: &Path, all: bool) -> Result<bool, String> {
     );
     let logs = provide::local(root)?.join("logs");
     let mut steps = Steps::default();
+    steps.check("Rust targets and components", || {
+        provide::rust(root, &[provide::MUSL, provide::WASM], &["rustfmt", "clippy"])
+    });
+    steps.check("musl C compiler", || provide::musl(root));
+    // Its largest crate is one long piece of work for one core: beside the lints it costs little.
+    let lambda = std::thread::spawn({
+        let root = root.to_owned();
+        move || build_lambda(&root)
+    });
     lint_steps(root, &mut steps);
     // Two large downloads, whose time in CI isn't known yet.
     if all || required("infra") {
         infra::lint(root, &mut steps, required("infra"));
     }
     steps.tests("wasm", || check_wasm(root));
-    let system = System::start(root, &mut steps, all);
+    let system = System::start(root, &mut steps, all, || {
+        lambda
+            .join()
+            .unwrap_or_else(|_| Err("the build of the Lambda panicked".to_owned()))
+    });
     steps.tests("tests", || {
         let mut command = cargo(root);
         command
@@ -331,7 +350,7 @@ pub(crate) fn test(root: &Path, all: bool) -> Result<bool, String> {
     });
     drop(system);
     test_page(root, &mut steps, all);
-    steps.check("mutants", || fuzz::mutate(root));
+    steps.check("mutants", || fuzz::mutate(root, if all { 60 } else { 30 }));
     steps.check("simulation", || sim::test(root, all));
     if all || required("docker") {
         check_sam_local(root, &mut steps, required("docker"));
@@ -437,7 +456,7 @@ fn count_instructions(root: &Path, keep: bool) -> Result<(), String> {
 /// Runs a command with the servers up.
 pub(crate) fn run(root: &Path, program: &str, arguments: &[&str]) -> Result<bool, String> {
     let mut steps = Steps::default();
-    let system = System::start(root, &mut steps, false);
+    let system = System::start(root, &mut steps, false, || build_lambda(root));
     if !steps.well() {
         return Ok(false);
     }

@@ -7,6 +7,7 @@ use crate::class::{Class, Group, Moment, class_of_savepoint, forms_a_group};
 use crate::extent::Extent;
 use crate::layout::{self, METADATA_FILE, Place};
 use crate::location::ObjectLocation;
+use crate::metadata::is_below;
 use crate::reference_index::{IndexFull, ObjectNo, ReferenceIndex, SnapshotNo};
 use crate::snapshot::{Contents, HiddenBy, JobDirectory, Snapshot, SnapshotKind};
 use crate::timestamp::Timestamp;
@@ -475,9 +476,4 @@ fn taken_from(savepoint: &Snapshot, job: &JobDirectory) -> bool {
         .strip_prefix("savepoint-")
         .and_then(|rest| rest.split('-').next().map(str::to_owned))
         .is_some_and(|start| !start.is_empty() && layout::is_job_id(&job_id) && job_id.starts_with(&start))
-}
-
-fn is_below(location: &ObjectLocation, plain_key: &str, directory: &ObjectLocation) -> bool {
-    location.bucket() == directory.bucket()
-        && (location.key().starts_with(directory.key()) || plain_key.starts_with(directory.key()))
 }

@@ -1,5 +1,6 @@
 //! Why a snapshot needs an object: the handle that names it, its operator and subtask.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
 
@@ -7,6 +8,8 @@ use flink_checkpoint::{JavaStr, Limits, OperatorHead, OperatorNo, Reference, Tar
 use serde::Serialize;
 
 use crate::location::{Location, ObjectLocation};
+use crate::metadata::{is_below, without_entropy};
+use crate::root::Roots;
 
 /// The first handle that names an object, and how many there are; where no handle does, those that name a directory above it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -31,10 +34,12 @@ pub struct NamedBy {
 }
 
 /// Finds, in the bytes of the `_metadata` at `metadata`, the handles that name the wanted objects. Reads as far as the file can be read.
+/// `roots` say where entropy lies in keys: a directory is named without it.
 pub fn named_by(
     bytes: &[u8],
     metadata: &ObjectLocation,
     wanted: &[ObjectLocation],
+    roots: &Roots,
 ) -> BTreeMap<ObjectLocation, NamedBy> {
     let mut by_name: HashMap<&str, Vec<&ObjectLocation>> = HashMap::new();
     for object in wanted {
@@ -43,6 +48,7 @@ pub fn named_by(
     let mut find = Find {
         metadata,
         wanted,
+        roots,
         by_name,
         operators: Vec::new(),
         found: BTreeMap::new(),
@@ -56,6 +62,7 @@ pub fn named_by(
 struct Find<'w> {
     metadata: &'w ObjectLocation,
     wanted: &'w [ObjectLocation],
+    roots: &'w Roots,
     by_name: HashMap<&'w str, Vec<&'w ObjectLocation>>,
     operators: Vec<Operator>,
     found: BTreeMap<ObjectLocation, NamedBy>,
@@ -95,10 +102,14 @@ impl<'a> Visitor<'a> for Find<'_> {
                 Target::Absolute(_) => {
                     matches!(Location::parse_flink_path(&text), Ok(Location::S3(at)) if at == *object)
                 }
-                Target::Directory(_) => matches!(
-                    Location::parse_flink_path(&text),
-                    Ok(Location::S3(at)) if at.bucket() == object.bucket() && object.directory().starts_with(at.key())
-                ),
+                Target::Directory(_) => match Location::parse_flink_path(&text) {
+                    Ok(Location::S3(at)) => {
+                        let found = self.roots.find(object);
+                        let plain_key = found.map_or(Cow::Borrowed(object.key()), |(_, plain)| plain);
+                        is_below(object, &plain_key, &without_entropy(&at, self.roots))
+                    }
+                    _ => false,
+                },
             };
             if !named {
                 continue;

@@ -71,7 +71,8 @@ pub enum DirectoryUse {
 pub struct Loss {
     /// Its `_metadata`.
     pub metadata: MetadataState,
-    /// `_metadata` and everything in its own directory that it names went within an hour.
+    /// `_metadata` and everything in its own directory that it names went within an hour; where it names nothing there, everything in its job's
+    /// directory that no other visible snapshot names; where there is nothing either, everything that no other visible snapshot names.
     pub whole: bool,
     /// Private files are gone by Flink's hand or nobody's known.
     pub exclusive_missing_by_flink: bool,
@@ -215,11 +216,31 @@ fn whole(
             .filter(|m| m.exclusive)
             .all(|m| near(m) || went_before(m));
     }
-    catalogue
+    // It has no file of its own: those of its job's directory go with it; a changelog's log, which lies elsewhere, needn't.
+    let others_dont_name = |o: &ObjectNo| !catalogue.named_by_another_visible(id, *o);
+    let named: Vec<ObjectNo> = catalogue
         .index
         .objects_of(facts.references)
-        .filter(|o| !catalogue.named_by_another_visible(id, *o))
-        .all(gone)
+        .filter(others_dont_name)
+        .collect();
+    let of_the_job = |o: &ObjectNo| lies_in_job(&snapshot.job.prefix, &catalogue.index.location(*o));
+    let in_job: Vec<ObjectNo> = named.iter().copied().filter(of_the_job).collect();
+    let counted = if in_job.is_empty() { named } else { in_job };
+    counted.into_iter().all(gone)
+}
+
+/// Whether an object lies below a job's directory, the random part of entropy injection ignored.
+fn lies_in_job(prefix: &str, object: &ObjectLocation) -> bool {
+    let directory = object.directory();
+    if prefix.is_empty() || directory.starts_with(prefix) {
+        return true;
+    }
+    // `<random>/cp/<job>/taskowned/` against `cp/<job>/`; the log of a changelog lies below another directory of the job's name.
+    let mut levels = prefix.trim_end_matches('/').rsplit('/');
+    match (levels.next(), levels.next()) {
+        (Some(job), Some(parent)) => directory.contains(&format!("/{parent}/{job}/")),
+        _ => false,
+    }
 }
 
 /// Own files by path, the random part of entropy injection ignored: the path ends as the directory does.

@@ -262,6 +262,12 @@ pub(crate) fn no_location(path: &str) -> Unreadable {
 }
 
 /// A directory as a key prefix that ends in `/`, entropy taken out.
+/// Whether an object lies below a directory that [`without_entropy`] gave. `plain_key` is its key with entropy taken out.
+pub(crate) fn is_below(object: &ObjectLocation, plain_key: &str, directory: &ObjectLocation) -> bool {
+    object.bucket() == directory.bucket()
+        && (object.key().starts_with(directory.key()) || plain_key.starts_with(directory.key()))
+}
+
 pub(crate) fn without_entropy(directory: &ObjectLocation, roots: &Roots) -> ObjectLocation {
     let whole = ObjectLocation::new(directory.bucket(), format!("{}/", directory.key()));
     match roots.find(&whole) {

@@ -159,6 +159,18 @@ fn without_own_files_it_is_every_reference_that_no_other_visible_snapshot_names(
 }
 
 #[test]
+fn without_own_files_the_log_of_a_changelog_may_stand_where_the_jobs_directory_is_gone() {
+    for own in ["cp/j/taskowned/t", "x7Qa/cp/j/taskowned/t"] {
+        let names = [own, "dstl/j/dstl/a", "dstl/j/dstl/b"];
+        assert!(loss(&names, &[(own, 0)], &[]).whole, "{own}");
+        let a_part_of_the_log = loss(&names, &[("dstl/j/dstl/a", 0)], &[]);
+        assert!(!a_part_of_the_log.whole, "{own} stands");
+    }
+    let two = ["cp/j/taskowned/t", "cp/j/taskowned/u", "dstl/j/dstl/a"];
+    assert!(!loss(&two, &[("cp/j/taskowned/t", 0)], &[]).whole);
+}
+
+#[test]
 fn with_entropy_own_files_are_told_by_the_end_of_their_path() {
     let names = ["x7Qa/cp/j/chk-8/a", "9fGh/cp/j/chk-8/b"];
     assert!(loss(&names, &[("x7Qa/cp/j/chk-8/a", 0), ("9fGh/cp/j/chk-8/b", 0)], &[]).whole);

@@ -89,6 +89,15 @@ struct RememberedPutBack {
     deleted_at: Timestamp,
 }
 
+/// A snapshot that somebody began to put back after a whole deletion.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PutBack {
+    /// Its `_metadata`.
+    pub metadata: ObjectLocation,
+    /// When that had been hidden.
+    pub deleted_at: Timestamp,
+}
+
 #[derive(Serialize, Deserialize)]
 struct RememberedFinding {
     code: String,
@@ -403,23 +412,29 @@ impl<J: Journal> Memory<J> {
         self.write(&put_back_name(&job, principal), &document).await
     }
 
-    /// Whether the directory of this snapshot was put back before, after the same principal had deleted it as a whole at another
-    /// time: of this snapshot itself, or, of another one, more than an hour earlier or later.
-    pub async fn was_put_back(
+    /// The last time that somebody began to put the directory of this snapshot back, after the same principal had deleted it as a whole at another
+    /// time: this snapshot itself, or another one more than an hour earlier or later.
+    pub async fn put_back_before(
         &self,
         metadata: &ObjectLocation,
         principal: &str,
         deleted_at: Timestamp,
-    ) -> Result<bool, PortError> {
+    ) -> Result<Option<PutBack>, PortError> {
         let job = identity_of(metadata).1;
         let before: Option<RememberedPutBack> = self.read(&put_back_name(&job, principal)).await?;
-        Ok(before.is_some_and(|b| {
+        Ok(before.and_then(|b| {
             let apart = deleted_at.since(b.deleted_at).max(b.deleted_at.since(deleted_at));
-            if b.metadata == metadata.to_string() {
+            let (bucket, key) = b.metadata.strip_prefix("s3://")?.split_once('/')?;
+            let before = PutBack {
+                metadata: ObjectLocation::new(bucket, key),
+                deleted_at: b.deleted_at,
+            };
+            let at_another_time = if before.metadata == *metadata {
                 !apart.is_zero()
             } else {
                 apart > WHOLE_WITHIN
-            }
+            };
+            at_another_time.then_some(before)
         }))
     }
 

@@ -311,6 +311,7 @@ impl Survey {
         };
         let hidden_by_others: BTreeSet<u64> = named.hidden.of(&job).take(below).collect();
         ids.extend(hidden_by_others.iter().copied());
+        let mut below_newest: BTreeSet<ObjectLocation> = BTreeSet::new();
         for id in ids {
             let metadata =
                 ObjectLocation::new(&*job.bucket, format!("{}chk-{id}/{METADATA_FILE}", job.prefix));
@@ -320,14 +321,21 @@ impl Survey {
                 .is_some_and(|c| !c.is_flink_or_unknown());
             let looks_below =
                 (of_several || breadth == Breadth::Everything) && hidden_by_others.contains(&id);
-            if self.catalogue.at(&metadata).is_none()
-                && (Some(id) > newest_visible || told_by_other || looks_below)
-            {
+            let unseen = self.catalogue.at(&metadata).is_none();
+            if unseen && (Some(id) > newest_visible || told_by_other) {
+                ask.insert((id, metadata));
+            } else if unseen && looks_below {
+                below_newest.insert(metadata.clone());
                 ask.insert((id, metadata));
             }
         }
         for (_, metadata) in ask.into_iter().rev() {
             self.look_up(eyes, &metadata).await;
+            // A stranger or a rule hid it once; since then it came back, and Flink subsumed it or its job ended.
+            let by_flink = |s: &Snapshot| s.hidden.as_ref().is_some_and(|h| h.cause.is_flink_or_unknown());
+            if below_newest.contains(&metadata) && self.snapshot_at(&metadata).is_some_and(by_flink) {
+                self.catalogue.remove(&metadata);
+            }
         }
         let record = self.catalogue.job_mut(&job);
         record.unfinished = unfinished;

@@ -94,6 +94,11 @@ impl Checkpoint {
             || self.files.iter().any(|f| other.needs(&f.key))
     }
 
+    /// How many subtasks its job had.
+    pub(super) fn subtasks(&self) -> usize {
+        self.files.iter().map(|f| f.subtask + 1).max().unwrap_or(1)
+    }
+
     /// As somebody takes it over who has an HA store of his own, or none.
     pub(super) fn without_pointer(&self) -> Self {
         let mut taken = self.clone();

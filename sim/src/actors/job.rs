@@ -156,16 +156,14 @@ impl Job {
         };
         job.claim = Some(claim);
         job.next_id = from.id + 1;
-        let subtasks = from.files.iter().map(|f| f.subtask + 1).max().unwrap_or(1);
         // Who rescales makes new backends of several old ones.
-        if !from.backends.is_empty() && subtasks == spec.subtasks.max(1) {
+        if !from.backends.is_empty() && from.subtasks() == spec.subtasks.max(1) {
             job.backends.clone_from(&from.backends);
         }
         // With file merging and ForSt a job begins with copies.
         let in_place = matches!(spec.layout, Layout::Plain | Layout::Changelog);
         if claim != Claim::NoClaim && in_place {
-            let shared = from.files.iter().filter(|f| f.place == Place::Shared);
-            job.live = rescaled(shared, subtasks, spec.subtasks.max(1));
+            job.live = job.live_of(from);
         }
         for key in from.keys(Place::Shared) {
             let registered = Registered {
@@ -181,6 +179,12 @@ impl Job {
             ..from.without_pointer()
         });
         job
+    }
+
+    /// What its state is made of after a restore.
+    fn live_of(&self, from: &Checkpoint) -> Vec<File> {
+        let shared = from.files.iter().filter(|f| f.place == Place::Shared);
+        rescaled(shared, from.subtasks(), self.spec.subtasks.max(1))
     }
 
     /// The same job id again, without a restore: ids begin again in the same directory.
@@ -278,12 +282,6 @@ impl Job {
                 registered.deletable &= !named.contains(key);
             }
         }
-        self.live = self.retained.back().map_or_else(Vec::new, |c| {
-            c.files
-                .iter()
-                .filter(|f| f.place == Place::Shared)
-                .cloned()
-                .collect()
-        });
+        self.live = self.retained.back().map_or_else(Vec::new, |c| self.live_of(c));
     }
 }

@@ -43,6 +43,19 @@ impl Oracle<'_> {
             self.ledger
                 .was_told_about("paused", &need.snapshot.metadata, first)
         };
+        let told_reused = || {
+            self.ledger
+                .was_told_about("directory_reused", &need.snapshot.metadata, first - DAY)
+        };
+        // A job that was restored and has completed nothing leaves no trace; where a newer checkpoint of that directory was completed, it is a spare.
+        let superseded = || {
+            self.ledger.all().any(|c| {
+                c.job_directory() == need.snapshot.job_directory() && c.completed > need.snapshot.completed
+            })
+        };
+        if need.since > need.snapshot.completed && superseded() {
+            return None;
+        }
         if !scene.store.has_version(key, length) {
             // Nobody can bring it back; people must know.
             let hidden = scene.store.hiding(&need.snapshot.metadata);
@@ -52,6 +65,7 @@ impl Oracle<'_> {
                 || may_be_discarded
                 || told_paused()
                 || told_overwritten()
+                || told_reused()
                 || dead_letter()
             {
                 None
@@ -150,14 +164,18 @@ impl Oracle<'_> {
                     && scene.store.is_visible(&c.metadata)
             })
         };
-        if (told_paused() || dead_letter()) && beside_another() {
+        // No message ever said that `_metadata` went.
+        let untold = || {
+            scene
+                .store
+                .hiding(&need.snapshot.metadata)
+                .is_some_and(|m| self.ledger.heard_at(m.event).is_none())
+        };
+        if (told_paused() || dead_letter() || untold()) && beside_another() {
             return None;
         }
         // Where a new run writes nothing comes back, and people know.
-        if self
-            .ledger
-            .was_told_about("directory_reused", &need.snapshot.metadata, first - DAY)
-        {
+        if told_reused() {
             return None;
         }
         // Its `_metadata` waits for files that don't come back, and people know.

@@ -295,7 +295,13 @@ impl<'w> Oracle<'w> {
             // What is left of a snapshot whose `_metadata` went long before isn't deleted as a whole.
             let went_with_it = |h: &Hiding| {
                 let about = said.and_then(|s| s.about.as_ref());
-                let metadata = about.and_then(|about| scene.store.hiding(about));
+                let hiding = |key: &String| {
+                    scene
+                        .store
+                        .hiding(key)
+                        .or_else(|| scene.store.came_back_after(key))
+                };
+                let metadata = about.and_then(hiding);
                 metadata.is_none_or(|m| m.at + HOUR >= h.at)
             };
             let by_owner = hiding.filter(|h| h.by == Hand::Person && went_with_it(h));

@@ -64,7 +64,10 @@ impl Oracle<'_> {
         let says = handle.is_some_and(|n| {
             let key = n.key(BUCKET, own);
             let names = if n.directory {
-                said.key.starts_with(&key)
+                // What lies below it has a random prefix where the path has the marker.
+                let plain = key.strip_prefix("_entropy_/").unwrap_or(&key);
+                let below = said.key.split_once('/').map(|(_, below)| below);
+                said.key.starts_with(plain) || below.is_some_and(|below| below.starts_with(plain))
             } else {
                 key == said.key
             };

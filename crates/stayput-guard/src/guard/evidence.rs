@@ -141,11 +141,7 @@ where
             Cause::Foreign(principal) if class == Class::Running => {
                 facts.moved = self.survey.catalogue.moved_to(id).is_some();
                 if let (true, Some(at)) = (whole, hidden_at) {
-                    facts.put_back_before = self
-                        .eyes
-                        .memory
-                        .was_put_back(&facts.metadata, principal, at)
-                        .await?;
+                    facts.put_back_before = self.was_put_back(&facts.metadata, principal, at).await?;
                 }
             }
             Cause::Foreign(_) | Cause::Lifecycle | Cause::Ours => {}
@@ -154,6 +150,27 @@ where
             facts.left_to_flink = self.eyes.memory.was_left_to_flink(&facts.metadata).await?;
         }
         Ok(Some(facts))
+    }
+
+    /// Whether its directory was whole again since the same principal deleted it as a whole. Where `_metadata` stayed away, nobody has seen it come back,
+    /// and nobody deletes it again on purpose.
+    async fn was_put_back(
+        &self,
+        metadata: &ObjectLocation,
+        principal: &str,
+        hidden_at: Timestamp,
+    ) -> Result<bool, PortError> {
+        let memory = &self.eyes.memory;
+        let Some(before) = memory.put_back_before(metadata, principal, hidden_at).await? else {
+            return Ok(false);
+        };
+        if before.metadata == *metadata {
+            return Ok(true);
+        }
+        let history = self.eyes.history(&before.metadata).await?;
+        // Of what was purged since nobody knows.
+        let newest = history.data_versions().next();
+        Ok(newest.is_none_or(|v| v.last_modified > before.deleted_at))
     }
 
     /// Claimed once is claimed for good: the claimer's own checkpoints may be gone by now.

@@ -61,7 +61,7 @@ where
                 .await;
             let (mut of_snapshot, mut etag) = (BTreeMap::new(), None);
             if let Ok(body) = body {
-                of_snapshot = named_by(&body.bytes, metadata, &objects);
+                of_snapshot = named_by(&body.bytes, metadata, &objects, &self.eyes.mandate.roots);
                 etag = Some(body.head.etag);
             }
             for object in objects {

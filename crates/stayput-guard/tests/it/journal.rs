@@ -184,6 +184,38 @@ async fn a_directory_that_the_same_person_deletes_whole_again_is_put_back_once()
 }
 
 #[tokio::test]
+async fn a_directory_that_never_was_whole_again_is_put_back_the_second_time_too() {
+    let lab = Lab::new();
+    let metadata = [lab.delete(Who::Alice, &metadata_key(8))];
+    let own = lab.delete_all(Who::Alice, lab.own_of_head());
+    lab.guard().handle(&metadata).await;
+    lab.model.advance(SETTLE);
+    let report = lab.guard().handle(&own).await;
+    assert_eq!(*done_about(&report, &lab.own_of_head()[0]), COPIED);
+    // Before the last message comes again, the job has gone on: chk-8 stays away.
+    lab.complete(9);
+    lab.guard().handle(&metadata).await;
+    assert!(!lab.is_visible(&metadata_key(8)));
+
+    lab.model.advance(3 * HOUR);
+    let of_nine: Vec<String> = lab
+        .own_of_head()
+        .iter()
+        .map(|k| k.replace("/chk-8/", "/chk-9/"))
+        .collect();
+    let mut messages = lab.delete_all(Who::Alice, &of_nine);
+    messages.push(lab.delete(Who::Alice, &metadata_key(9)));
+    lab.model.advance(SETTLE);
+    let report = lab.guard().handle(&messages).await;
+    assert_eq!(
+        *done_about(&report, &metadata_key(9)),
+        COPIED,
+        "{}",
+        word(outcome_on(&report, &metadata_key(9)))
+    );
+}
+
+#[tokio::test]
 async fn a_finding_is_sent_once_and_again_after_a_day_or_when_it_grows() {
     let lab = Lab::new();
     lab.bucket

@@ -517,3 +517,29 @@ async fn a_healthy_job_costs_a_sweep_few_requests_whatever_it_names() {
     assert_eq!(of("ListObjectVersions"), 6, "{calls:?}");
     assert!(calls.iter().all(|c| !c.mutates()));
 }
+
+#[tokio::test]
+async fn what_a_rule_hid_once_and_flink_subsumed_later_is_no_finding() {
+    let lab = Lab::new();
+    let told = lab.delete(Who::Rule, &metadata_key(8));
+    lab.guard().handle(&[told]).await;
+    assert_eq!(lab.copied(), [metadata_key(8)]);
+    for id in [9, 10] {
+        lab.model.advance(HOUR);
+        lab.complete(id);
+        let before = id - 1;
+        for own in lab.own_of_head() {
+            lab.delete(Who::Flink, &own.replace("/chk-8/", &format!("/chk-{before}/")));
+        }
+        lab.delete(Who::Flink, &metadata_key(before));
+    }
+    lab.model.advance(HOUR);
+    let report = sweep_and_tell(&mut lab.guard()).await;
+    let whole = [FindingCode::DeletedAsAWhole, FindingCode::MetadataHidden];
+    assert!(
+        codes(&report).iter().all(|code| !whole.contains(code)),
+        "{:?}",
+        report.judged.findings
+    );
+    acts_on_nothing(&report);
+}

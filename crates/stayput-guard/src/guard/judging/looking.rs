@@ -89,7 +89,6 @@ where
         }
         let deletion = self.deletion(notice, &history, cause);
 
-        // First look at every snapshot that names it, since looking can change what the catalogue says.
         let mut naming: Vec<(ObjectLocation, Naming)> = Vec::new();
         for referral in self.survey.catalogue.namings(location, &plain) {
             let Some(metadata) = self
@@ -104,8 +103,15 @@ where
                 naming.push((metadata, referral.naming));
             }
         }
-        for (metadata, _) in &naming {
-            self.inspect_if_it_matters(metadata, &deletion).await?;
+        // Looking can change what the catalogue says, and so which of the others matter.
+        loop {
+            let before = self.inspected.len();
+            for (metadata, _) in &naming {
+                self.inspect_if_it_matters(metadata, &deletion).await?;
+            }
+            if self.inspected.len() == before {
+                break;
+            }
         }
         let mut facts: Vec<ReferrerFacts> = Vec::new();
         for (metadata, naming) in naming {

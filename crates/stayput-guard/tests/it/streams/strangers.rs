@@ -47,8 +47,9 @@ impl Needed {
             .collect()
     }
 
-    /// Whether with these `_metadata` and all of its own files are gone; if it has none, all that nobody else names. What Flink deleted before
-    /// counts: a recording takes less than an hour.
+    /// Whether with these `_metadata` and all of its own files are gone; if it has none, all of its job's directory that nobody else names; if it has
+    /// none there, all that nobody else names. What Flink deleted before counts: a
+    /// recording takes less than an hour.
     fn is_whole(&self, deleted: &BTreeSet<String>, others: &[Standing], stage: &Stage<'_>) -> bool {
         let gone = |k: &String| deleted.contains(k) || !stage.bucket.is_visible(k);
         let own: Vec<&String> = self
@@ -63,7 +64,11 @@ impl Needed {
         };
         deleted.contains(&self.metadata)
             && if own.is_empty() {
-                self.names.iter().filter(|k| !named(k)).all(gone)
+                let its: Vec<&String> = self.names.iter().filter(|k| !named(k)).collect();
+                let below_job = format!("{}/", self.job());
+                let in_job: Vec<&String> = its.iter().copied().filter(|k| k.contains(&below_job)).collect();
+                let counted = if in_job.is_empty() { its } else { in_job };
+                counted.into_iter().all(gone)
             } else {
                 own.into_iter().all(gone)
             }
