@@ -274,7 +274,7 @@ where
     H: Hand + Sync,
 {
     let told = match &prepared.task {
-        Task::Events(events) => Told::OfEvents(events, guard.handle(&events.messages).await),
+        Task::Events(events) => Told::OfEvents(events, Box::new(guard.handle(&events.messages).await)),
         Task::Sweep => Told::OfSweep(Box::new(guard.sweep().await)),
     };
     let exit = print::write(&told, prepared.output, out)?;

@@ -18,7 +18,7 @@ use crate::terminal::{Shown, ShownJson};
 
 /// What came of a call.
 pub(super) enum Told<'e> {
-    OfEvents(&'e Events, BatchReport),
+    OfEvents(&'e Events, Box<BatchReport>),
     OfSweep(Box<SweepReport>),
 }
 
