@@ -13,5 +13,6 @@ pub mod refs;
 pub mod replay;
 pub mod serve;
 pub mod setup;
+pub mod switch;
 pub mod terminal;
 pub mod ui;

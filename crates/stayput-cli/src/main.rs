@@ -15,6 +15,7 @@ use stayput_cli::refs;
 use stayput_cli::replay::{Process, Rehearsal, Story};
 use stayput_cli::serve;
 use stayput_cli::setup;
+use stayput_cli::switch::{self, Act};
 use stayput_cli::terminal::{Shown, ShownJson, WhileRead, complain};
 use stayput_cli::ui;
 
@@ -45,6 +46,18 @@ enum Command {
     Setup(setup::Arguments),
     /// Watches without Lambda: takes notifications by HTTP (Ceph, MinIO) or from SQS, judges them, and sweeps on a timer
     Serve(serve::Arguments),
+    /// Stops all restoring, of every Stayput under one control prefix; people are told of what is needed meanwhile
+    Pause(switch::Arguments),
+    /// Ends a pause
+    Resume(switch::Arguments),
+    /// Keeps a snapshot, or all in a directory, as if a job ran on it: whoever deletes it, it comes back
+    Pin(switch::PlaceArguments),
+    /// Takes a pin back
+    Unpin(switch::PlaceArguments),
+    /// Says that deletions in a directory are intended: nothing there comes back
+    Release(switch::ReleaseArguments),
+    /// Shows what is paused, pinned and released
+    Switches(switch::Arguments),
     /// Shows checkpoints in a browser: the inspector, from this machine for this machine
     Ui(ui::Arguments),
     /// Plays an acceptance story on a model of S3 and prints one verdict for each key and look, as ndjson
@@ -76,6 +89,12 @@ fn main() -> ExitCode {
             let ended = setup::run(&arguments, &connection, out).await?;
             Ok(ended.unwrap_or_else(|error| said(error.exit(), &error.to_string())))
         }),
+        Command::Pause(arguments) => switching(&Act::Pause(&arguments)),
+        Command::Resume(arguments) => switching(&Act::Resume(&arguments)),
+        Command::Pin(arguments) => switching(&Act::Pin(&arguments)),
+        Command::Unpin(arguments) => switching(&Act::Unpin(&arguments)),
+        Command::Release(arguments) => switching(&Act::Release(&arguments)),
+        Command::Switches(arguments) => switching(&Act::Show(&arguments)),
         Command::Serve(arguments) => serving(&arguments),
         Command::Ui(arguments) => printing(|out| ui::run(&arguments, out)),
         Command::Replay { story, keep_process } => {
@@ -113,6 +132,14 @@ fn on_connection(run: impl AsyncFnOnce(Connection, &mut dyn Write) -> std::io::R
         Err(e) => return failed(&e),
     };
     printing(|out| runtime.block_on(run(connection, out)))
+}
+
+/// Switches, and shows the switches.
+fn switching(act: &Act<'_>) -> ExitCode {
+    on_connection(async |connection, out| {
+        let ended = switch::run(act, &connection, out).await?;
+        Ok(ended.unwrap_or_else(|error| said(error.exit(), &error.to_string())))
+    })
 }
 
 /// Serves until somebody asks it to end.

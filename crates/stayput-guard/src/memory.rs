@@ -2,8 +2,8 @@
 //!
 //! | name | says |
 //! | --- | --- |
-//! | `switch/pause` | Stayput is paused |
-//! | `switch/pin/<hash>`, `switch/release/<hash>` | a uri that a person named |
+//! | `switch/pause` | Stayput is paused, unless the document itself says that it isn't any more |
+//! | `switch/pin/<hash>`, `switch/release/<hash>` | a uri that a person named, and whether it was taken back |
 //! | `hidden/<job hash>/<id>-<hash>` | who hid a `_metadata`; missing means Flink or nobody known |
 //! | `cause/<hash>` | the cause of a marker that was left at "later" |
 //! | `claimed/<hash>` | a snapshot that was claimed stays claimed |
@@ -27,6 +27,10 @@ use stayput_core::version::VersionId;
 
 use crate::port::{Journal, PortError, PortErrorKind};
 
+mod switches;
+
+pub use switches::{Switch, Switches};
+
 /// A finding is sent again after so long, even if nothing changed.
 const FINDING_AGAIN_AFTER: std::time::Duration = std::time::Duration::from_secs(24 * 3600);
 
@@ -39,31 +43,6 @@ pub struct Memory<J> {
     journal: Option<J>,
     /// Tells this process from others that count under the same control prefix.
     instance: String,
-}
-
-/// What persons switched.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Switches {
-    /// Nothing is restored.
-    pub paused: bool,
-    /// Snapshots below these locations count as running.
-    pub pinned: Vec<ObjectLocation>,
-    /// Deletions below these locations are intended.
-    pub released: Vec<ObjectLocation>,
-}
-
-/// Which switch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Switch {
-    /// `stayput pin`.
-    Pin,
-    /// `stayput release`.
-    Release,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Uri {
-    uri: String,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -211,47 +190,6 @@ impl<J: Journal> Memory<J> {
             Some(journal) => journal.names(prefix).await,
             None => Ok(Vec::new()),
         }
-    }
-
-    /// What persons switched: one listing, and one read for each pin and release.
-    pub async fn switches(&self) -> Result<Switches, PortError> {
-        let mut switches = Switches::default();
-        for name in self.names("switch/").await? {
-            if name == "switch/pause" {
-                switches.paused = true;
-                continue;
-            }
-            let list = match name.split('/').nth(1) {
-                Some("pin") => &mut switches.pinned,
-                Some("release") => &mut switches.released,
-                _ => continue,
-            };
-            if let Some(Uri { uri }) = self.read(&name).await?
-                && let Ok(stayput_core::location::Location::S3(location)) =
-                    stayput_core::location::Location::parse_flink_path(&uri)
-            {
-                list.push(location);
-            }
-        }
-        Ok(switches)
-    }
-
-    /// Switches a pin or release on.
-    pub async fn switch_on(&self, switch: Switch, uri: &str) -> Result<(), PortError> {
-        let word = match switch {
-            Switch::Pin => "pin",
-            Switch::Release => "release",
-        };
-        self.write(
-            &format!("switch/{word}/{}", hash(&[uri])),
-            &Uri { uri: uri.to_owned() },
-        )
-        .await
-    }
-
-    /// Pauses.
-    pub async fn pause(&self, now: Timestamp) -> Result<(), PortError> {
-        self.write("switch/pause", &now).await
     }
 
     fn hidden_prefix(job: &JobDirectory) -> String {

@@ -223,11 +223,7 @@ impl Survey {
     }
 
     fn mark_kept<R, J>(&mut self, eyes: &Eyes<'_, R, J>, metadata: &ObjectLocation) {
-        let pinned = eyes
-            .switches
-            .pinned
-            .iter()
-            .any(|p| p.bucket() == metadata.bucket() && metadata.key().starts_with(p.key()));
+        let pinned = eyes.switches.pins(metadata);
         if let Some(snapshot) = self
             .catalogue
             .at(metadata)
@@ -423,13 +419,7 @@ impl Survey {
                 .filter_map(|(id, head, at)| head.as_ref().ok().map(|h| (first_written(h), *id, at.clone())))
                 .max_by_key(|(written, ..)| *written);
             wanted.extend(newest.map(|(_, id, at)| (id, at)));
-            let pinned = |at: &ObjectLocation| {
-                eyes.switches
-                    .pinned
-                    .iter()
-                    .any(|p| p.bucket() == at.bucket() && at.key().starts_with(p.key()))
-            };
-            wanted.extend(rest.iter().filter(|(_, at)| pinned(at)).cloned());
+            wanted.extend(rest.iter().filter(|(_, at)| eyes.switches.pins(at)).cloned());
         }
         let ids: BTreeMap<ObjectLocation, u64> = wanted.into_iter().map(|(id, at)| (at, id)).collect();
         let files = ids.keys().map(|at| (at.clone(), None)).collect();

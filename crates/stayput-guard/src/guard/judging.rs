@@ -283,11 +283,11 @@ where
         root.map_or_else(|| location.key().to_owned(), |(_, plain)| plain.into_owned())
     }
 
+    /// With entropy a person names the directory as `_metadata` has it, without the random part.
     fn released(&self, location: &ObjectLocation) -> bool {
-        let released = &self.eyes.switches.released;
-        released
-            .iter()
-            .any(|r| r.bucket() == location.bucket() && location.key().starts_with(r.key()))
+        let switches = &self.eyes.switches;
+        let plain = ObjectLocation::new(location.bucket(), self.plain_key(location));
+        switches.releases(location) || switches.releases(&plain)
     }
 
     async fn triage(&mut self, notice: &Notice, proof: &Proof) -> Triage {
