@@ -14,6 +14,7 @@ mod watch;
 
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use lambda_runtime::{Diagnostic, LambdaEvent, service_fn};
 use serde_json::value::RawValue;
@@ -38,10 +39,14 @@ async fn main() -> ExitCode {
         let namespace = ready.namespace.clone();
         Function::new(move || ready.watch()).measuring_in(namespace)
     }));
+    let deadline = ready.deadline();
+    let function = Arc::new(Mutex::new(Function::new(move || ready.watch())));
     let run = lambda_runtime::run(service_fn(move |event: LambdaEvent<Box<RawValue>>| {
-        let function = Arc::clone(&function);
+        let (function, deadline) = (Arc::clone(&function), deadline.clone());
         async move {
             let mut function = function.lock().await;
+            let left = event.context.deadline().duration_since(SystemTime::now());
+            deadline.in_at_most(left.unwrap_or_default());
             function
                 .call(event.payload.get().as_bytes(), &event.context.request_id)
                 .await

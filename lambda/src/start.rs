@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use stayput_aws::clock::SystemClock;
 use stayput_aws::connection::{Connection, ConnectionError};
+use stayput_aws::deadline::Deadline;
 use stayput_aws::s3::S3;
 use stayput_aws::watch::Watch;
 use stayput_core::location::Location;
@@ -65,6 +66,7 @@ pub(crate) struct Ready {
     connection: Connection,
     settings: Settings,
     instance: String,
+    deadline: Deadline,
 }
 
 impl Ready {
@@ -73,6 +75,13 @@ impl Ready {
             guard: Watch::new(&self.connection, &self.settings, &self.instance),
             requests: self.connection.requests().clone(),
         }
+    pub(crate) fn watch(&self) -> Watch {
+        Watch::new(&self.connection, &self.settings, &self.instance, &self.deadline)
+    }
+
+    /// When the call at hand must end, to be set at each.
+    pub(crate) fn deadline(&self) -> Deadline {
+        self.deadline.clone()
     }
 }
 
@@ -128,6 +137,7 @@ pub(crate) async fn ready() -> Result<Ready, StartError> {
         connection,
         settings,
         instance: instance(),
+        deadline: Deadline::default(),
     })
 }
 

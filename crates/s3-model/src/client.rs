@@ -17,7 +17,7 @@ use crate::fault::{Answer, Fault, Hit};
 use crate::journal::ModelJournal;
 use crate::world::{World, lock};
 
-/// S3 as one client reaches it: it implements `Reading`, `CopyIfAbsent` and `Clock`, and [`Self::journal`] gives a `Journal`.
+/// S3 as one client reaches it: it implements `Reading`, `CopyIfAbsent`, `CopyInParts` and `Clock`, and [`Self::journal`] gives a `Journal`.
 ///
 /// Clones are the same client. [`Self::another_client`] shares buckets and time only.
 #[derive(Clone)]
@@ -41,6 +41,7 @@ struct Client {
     ignores_conditions: bool,
     ignores_directives: bool,
     reads_in_vain: Vec<(ObjectLocation, VersionId)>,
+    time_for_parts: Option<u32>,
 }
 
 /// Why the server refuses, before it is known which call that was.
@@ -202,6 +203,20 @@ impl Model {
 
     pub(crate) fn ignores_directives(&self) -> bool {
         lock(&self.client).ignores_directives
+    }
+
+    /// Gives the client time for so many more parts of uploads; `None`: for as many as it likes.
+    pub fn set_time_for_parts(&self, parts: Option<u32>) {
+        lock(&self.client).time_for_parts = parts;
+    }
+
+    pub(crate) fn time_for_parts(&self) -> Option<u32> {
+        lock(&self.client).time_for_parts
+    }
+
+    pub(crate) fn spend_time_for_a_part(&self) {
+        let mut client = lock(&self.client);
+        client.time_for_parts = client.time_for_parts.map(|parts| parts.saturating_sub(1));
     }
 
     /// Whether the client has crashed.

@@ -19,6 +19,7 @@ mod client;
 mod error;
 mod event;
 mod fault;
+mod in_parts;
 mod journal;
 mod listing;
 mod load;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use s3_documents::bucket::Versioning;
 use s3_documents::lifecycle::LifecycleConfiguration;
 use stayput_core::location::ObjectLocation;
-use stayput_core::restoring::Permit;
+use stayput_core::restoring::{MAX_SINGLE_COPY_BYTES, Permit};
 use stayput_core::timestamp::Timestamp;
 use stayput_core::version::VersionId;
 use stayput_guard::port::{
@@ -156,6 +156,9 @@ impl Model {
         )?;
         refused_altogether(source)?;
         is_readable(source)?;
+        if source.content.len() > MAX_SINGLE_COPY_BYTES {
+            return Err(ErrorCode::InvalidRequest.into());
+        }
         if honours && contents.current(key).is_some_and(|v| v.object.is_some()) {
             return Err(PortErrorKind::Precondition.into());
         }
@@ -187,7 +190,7 @@ fn which<'w>(location: &'w ObjectLocation, version: Option<&'w VersionId>) -> Wh
 }
 
 /// Who may not read an object, or lacks its key, gets neither its head nor a copy.
-fn refused_altogether(object: &Object) -> Result<(), Refusal> {
+pub(crate) fn refused_altogether(object: &Object) -> Result<(), Refusal> {
     match object.refusal {
         Some(kind @ (PortErrorKind::Denied | PortErrorKind::Unreadable)) => Err(kind.into()),
         _ => Ok(()),

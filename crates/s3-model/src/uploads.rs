@@ -86,6 +86,11 @@ impl OpenUpload {
     pub(crate) fn begun(&self) -> Timestamp {
         self.begun
     }
+
+    /// The parts that are there, by number.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (u32, &Content)> {
+        self.parts.iter().map(|(number, part)| (*number, part))
+    }
 }
 
 impl Contents {

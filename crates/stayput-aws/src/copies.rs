@@ -2,23 +2,23 @@
 
 use aws_sdk_s3::Client;
 use aws_sdk_s3::config::StalledStreamProtectionConfig;
-use aws_sdk_s3::operation::copy_object::builders::CopyObjectFluentBuilder;
 use aws_sdk_s3::operation::head_object::HeadObjectOutput;
-use aws_sdk_s3::types::{MetadataDirective, ServerSideEncryption, StorageClass, TaggingDirective};
-use s3_documents::encoding::encode_percent;
+use aws_sdk_s3::types::{MetadataDirective, TaggingDirective};
 use stayput_core::location::ObjectLocation;
-use stayput_core::restoring::{MAX_SINGLE_COPY_BYTES, Permit, copy_metadata};
+use stayput_core::restoring::parts::PartSizes;
+use stayput_core::restoring::{Permit, copy_metadata};
 use stayput_core::version::{KeyHistory, VersionEntry, VersionId, VersionKind};
 use stayput_guard::port::{Copied, CopyIfAbsent, PortError, PortErrorKind, Reading, VersionsOf};
 
 use crate::connection::Connection;
+use crate::deadline::Deadline;
 use crate::failure::Call;
 use crate::pacer::Pacer;
 use crate::probe::{Habits, Kind, Probe};
-use crate::s3::{S3, user_metadata};
+use crate::s3::S3;
 
-/// User metadata of one object is at most so long, names and values in bytes (S3's limit of 2 KB).
-const LONGEST_METADATA: usize = 2048;
+mod carried;
+mod in_parts;
 
 /// The hand that copies.
 #[derive(Debug)]
@@ -27,6 +27,8 @@ pub struct Copies {
     reading: S3,
     probe: Probe,
     pacer: Pacer,
+    sizes: PartSizes,
+    deadline: Deadline,
 }
 
 impl Copies {
@@ -47,43 +49,54 @@ impl Copies {
             client,
             probe: Probe::below(control, kind),
             pacer: Pacer::new(per_second),
+            sizes: PartSizes::S3,
+            deadline: Deadline::default(),
         }
+    }
+
+    /// Copies what is larger than `sizes.single` in parts of `sizes.part`, which no server takes below 5 MiB.
+    #[must_use]
+    pub fn in_parts_of(mut self, sizes: PartSizes) -> Self {
+        self.sizes = sizes;
+        self
+    }
+
+    /// Leaves a copy in parts to a later call when this is near.
+    #[must_use]
+    pub fn until(mut self, deadline: Deadline) -> Self {
+        self.deadline = deadline;
+        self
+    }
+
+    /// What the version that is copied says of itself.
+    async fn head_of_source(&self, permit: &Permit) -> Result<HeadObjectOutput, PortError> {
+        let at = permit.location();
+        let call = Call::on("HeadObject", at.bucket(), at.key());
+        self.client
+            .head_object()
+            .bucket(at.bucket())
+            .key(at.key())
+            .version_id(permit.source().version.as_str())
+            .send()
+            .await
+            .map_err(|e| call.failed(&e))
     }
 
     async fn copy(&self, permit: &Permit, habits: Habits) -> Result<Option<VersionId>, PortError> {
         let at = permit.location();
-        let source = permit.source();
-        let call = Call::on("HeadObject", at.bucket(), at.key());
-        let head = self
-            .client
-            .head_object()
-            .bucket(at.bucket())
-            .key(at.key())
-            .version_id(source.version.as_str())
-            .send()
-            .await
-            .map_err(|e| call.failed(&e))?;
-        let kms = matches!(
-            head.server_side_encryption(),
-            Some(ServerSideEncryption::AwsKms | ServerSideEncryption::AwsKmsDsse)
-        );
+        let head = self.head_of_source(permit).await?;
         let call = Call::on("CopyObject", at.bucket(), at.key());
         let mut request = self
             .client
             .copy_object()
             .bucket(at.bucket())
             .key(at.key())
-            .copy_source(format!(
-                "{}/{}?versionId={}",
-                at.bucket(),
-                encode_percent(at.key()),
-                encode_percent(source.version.as_str())
-            ))
+            .copy_source(carried::copy_source(permit))
             .if_none_match("*")
             .tagging_directive(TaggingDirective::Copy)
-            .storage_class(StorageClass::from(permit.storage_class().unwrap_or("STANDARD")))
+            .storage_class(carried::storage_class(permit))
             .set_server_side_encryption(head.server_side_encryption().cloned());
-        if kms {
+        if carried::is_kms(&head) {
             request = request
                 .set_ssekms_key_id(head.ssekms_key_id().map(str::to_owned))
                 .set_bucket_key_enabled(head.bucket_key_enabled());
@@ -93,7 +106,7 @@ impl Copies {
             // Tags decide what a rule takes next. Without our metadata, the versions of the key tell how often it came back.
             request.metadata_directive(MetadataDirective::Copy)
         } else {
-            with_metadata(request, permit, &head)
+            carried::with_metadata(request, permit, &head)
         };
         let answer = request
             .customize()
@@ -125,21 +138,22 @@ impl Copies {
         Ok(KeyHistory::new(entries))
     }
 
-    /// A copy by a server that may overwrite what is there: looked at before and after.
-    async fn copy_between_two_looks(
+    /// A write by a server that may overwrite what is there: looked at before and after.
+    async fn between_two_looks(
         &self,
         permit: &Permit,
-        habits: Habits,
+        operation: &'static str,
+        write: impl Future<Output = Result<Option<VersionId>, PortError>>,
     ) -> Result<Option<VersionId>, PortError> {
         let at = permit.location();
-        let call = Call::on("CopyObject", at.bucket(), at.key());
+        let call = Call::on(operation, at.bucket(), at.key());
         let before = self.history(at).await?;
         if before.current().is_some() {
             return Err(call
                 .error(PortErrorKind::Precondition)
                 .because("something is visible at the key, so nothing was sent"));
         }
-        let made = self.copy(permit, habits).await?;
+        let made = write.await?;
         let after = self.history(at).await?;
         let mut ours_above = false;
         for new in after
@@ -166,6 +180,20 @@ impl Copies {
         Ok(made)
     }
 
+    /// SeaweedFS 4.48 refuses a copy onto what is visible, and takes one while somebody's write is under way: only AWS promises that the check
+    /// and the write are one.
+    fn checks_and_writes_in_one(&self, habits: Habits) -> bool {
+        habits.honours_condition && self.probe.kind() == Kind::Aws
+    }
+
+    /// Goes slower from now on if the server asked for that.
+    async fn heed<T>(&self, answer: Result<T, PortError>) -> Result<T, PortError> {
+        if answer.as_ref().is_err_and(|e| e.kind == PortErrorKind::Throttled) {
+            self.pacer.slow_down().await;
+        }
+        answer
+    }
+
     /// Whether a version has the bytes of what was to be copied, or says that it is a copy of it.
     async fn is_a_copy(&self, permit: &Permit, version: &VersionEntry) -> Result<bool, PortError> {
         if let VersionKind::Data { size, etag, .. } = &version.kind
@@ -190,126 +218,25 @@ impl CopyIfAbsent for Copies {
     async fn copy_if_absent(&self, permit: &Permit) -> Result<Copied, PortError> {
         let at = permit.location();
         let size = permit.source().size;
-        if size > MAX_SINGLE_COPY_BYTES {
+        if size > self.sizes.single {
             let call = Call::on("CopyObject", at.bucket(), at.key());
             return Err(call
                 .error(PortErrorKind::TooLarge { size })
-                .because("one request copies at most 5 GiB; copies in parts aren't made yet"));
+                .because("one request doesn't copy that much: it takes an upload in parts"));
         }
         self.pacer.turn().await;
         let habits = self.probe.habits(&self.client).await;
         let condition_honoured = habits.honours_condition;
-        // SeaweedFS 4.48 refuses a copy onto what is visible, and takes one while somebody's write is under way: only AWS promises that the
-        // check and the write are one.
-        let copied = if condition_honoured && self.probe.kind() == Kind::Aws {
+        let copied = if self.checks_and_writes_in_one(habits) {
             self.copy(permit, habits).await
         } else {
-            self.copy_between_two_looks(permit, habits).await
+            self.between_two_looks(permit, "CopyObject", self.copy(permit, habits))
+                .await
         };
-        match copied {
-            Ok(version) => Ok(Copied {
-                version,
-                condition_honoured,
-            }),
-            Err(e) => {
-                if e.kind == PortErrorKind::Throttled {
-                    self.pacer.slow_down().await;
-                }
-                Err(e)
-            }
-        }
-    }
-}
-
-/// The copy says of itself what its source said, and that it is ours.
-fn with_metadata(
-    request: CopyObjectFluentBuilder,
-    permit: &Permit,
-    head: &HeadObjectOutput,
-) -> CopyObjectFluentBuilder {
-    let request = request
-        .metadata_directive(MetadataDirective::Replace)
-        .set_metadata(Some(metadata(permit, head).into_iter().collect()))
-        // REPLACE takes these away too, unless they are said again.
-        .set_cache_control(head.cache_control().map(str::to_owned))
-        .set_content_disposition(head.content_disposition().map(str::to_owned))
-        .set_content_encoding(head.content_encoding().map(str::to_owned))
-        .set_content_language(head.content_language().map(str::to_owned))
-        .set_content_type(head.content_type().map(str::to_owned))
-        .set_website_redirect_location(head.website_redirect_location().map(str::to_owned));
-    #[expect(deprecated, reason = "the header itself isn't, and it must be kept")]
-    request.set_expires(head.expires().copied())
-}
-
-/// The object's own user metadata and ours. Where both don't fit, the name of the rule is left out: the finding has it too.
-fn metadata(permit: &Permit, head: &HeadObjectOutput) -> Vec<(String, String)> {
-    let ours: Vec<(String, String)> = permit
-        .metadata()
-        .into_iter()
-        .map(|(name, value)| (name.to_owned(), header_value(&value)))
-        .collect();
-    let mut all = user_metadata(head.metadata());
-    all.retain(|(name, _)| !ours.iter().any(|(own, _)| own == name));
-    all.extend(ours);
-    let length: usize = all.iter().map(|(name, value)| name.len() + value.len()).sum();
-    if length > LONGEST_METADATA {
-        all.retain(|(name, _)| name != copy_metadata::RULE);
-    }
-    all
-}
-
-/// Headers hold ASCII that can be seen; a rule may be named with anything.
-fn header_value(text: &str) -> String {
-    if text.bytes().all(|b| (0x20..0x7f).contains(&b)) {
-        text.to_owned()
-    } else {
-        encode_percent(text)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use stayput_core::restoring::Source;
-    use stayput_core::timestamp::Timestamp;
-
-    fn permit() -> Permit {
-        Permit::by_a_person(
-            ObjectLocation::new("b", "k"),
-            Source {
-                version: VersionId::new("v1"),
-                size: 3,
-                etag: "\"e\"".to_owned(),
-                first_written: Timestamp::from_millis(0),
-                restored_before: 1,
-            },
-        )
-    }
-
-    #[test]
-    fn a_copy_carries_its_own_metadata_and_ours_once() {
-        let head = HeadObjectOutput::builder()
-            .metadata("Owner", "flink")
-            .metadata(copy_metadata::COUNT, "1")
-            .build();
-        let all = metadata(&permit(), &head);
-        let value = |name: &str| {
-            let values: Vec<&str> = all
-                .iter()
-                .filter(|(n, _)| n == name)
-                .map(|(_, v)| v.as_str())
-                .collect();
-            values.join("|")
-        };
-        assert_eq!(value("owner"), "flink");
-        assert_eq!(value(copy_metadata::COUNT), "2");
-        assert_eq!(value(copy_metadata::SOURCE_VERSION), "v1");
-        assert_eq!(value(copy_metadata::SOURCE_LAST_MODIFIED), "1970-01-01T00:00:00Z");
-    }
-
-    #[test]
-    fn names_that_no_header_takes_are_written_in_ascii() {
-        assert_eq!(header_value("expire after 30 days"), "expire after 30 days");
-        assert_eq!(header_value("lösche\n"), "l%C3%B6sche%0A");
+        self.heed(copied.map(|version| Copied {
+            version,
+            condition_honoured,
+        }))
+        .await
     }
 }

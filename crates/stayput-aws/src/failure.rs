@@ -162,6 +162,20 @@ fn actions(operation: &str) -> &'static [&'static str] {
             "s3:PutObjectTagging",
             "kms:Decrypt and kms:GenerateDataKey of its key if it has one",
         ],
+        "GetObjectTagging" => &["s3:GetObjectVersionTagging"],
+        "CreateMultipartUpload" => &[
+            "s3:PutObject",
+            "s3:PutObjectTagging",
+            "kms:Decrypt and kms:GenerateDataKey of its key if it has one",
+        ],
+        "UploadPartCopy" => &[
+            "s3:GetObjectVersion",
+            "s3:PutObject",
+            "kms:Decrypt and kms:GenerateDataKey of its key if it has one",
+        ],
+        "CompleteMultipartUpload" => &["s3:PutObject", "kms:Decrypt of its key if it has one"],
+        "ListParts" => &["s3:ListMultipartUploadParts"],
+        "AbortMultipartUpload" => &["s3:AbortMultipartUpload"],
         "GetBucketVersioning" => &["s3:GetBucketVersioning"],
         "GetBucketLifecycleConfiguration" => &["s3:GetLifecycleConfiguration"],
         "GetBucketNotificationConfiguration" => &["s3:GetBucketNotification"],
@@ -198,7 +212,9 @@ impl Said<'_> {
     fn kind(self) -> PortErrorKind {
         let message = self.message.unwrap_or_default();
         match self.code.unwrap_or_default() {
-            "NoSuchKey" | "NoSuchVersion" | "NoSuchBucket" | "NotFound" => return PortErrorKind::NotFound,
+            "NoSuchKey" | "NoSuchVersion" | "NoSuchUpload" | "NoSuchBucket" | "NotFound" => {
+                return PortErrorKind::NotFound;
+            }
             // IAM, KMS and SQS answer 400 to what S3 answers 404 and 403 to.
             "NoSuchEntity"
             | "NotFoundException"
@@ -279,6 +295,7 @@ mod tests {
             (404, Some("NoSuchKey"), NotFound),
             (404, Some("NoSuchVersion"), NotFound),
             (404, Some("NoSuchBucket"), NotFound),
+            (404, Some("NoSuchUpload"), NotFound),
             (404, None, NotFound),
             (403, Some("AccessDenied"), Denied),
             (400, Some("AccessDeniedException"), Denied),

@@ -3,14 +3,15 @@
 //! | port | here |
 //! | --- | --- |
 //! | [`Reading`](stayput_guard::port::Reading) | [`Bucket reading`](s3::S3): every page is read, or the call fails |
-//! | [`CopyIfAbsent`](stayput_guard::port::CopyIfAbsent) | [`copies::Copies`] |
+//! | [`CopyIfAbsent`](stayput_guard::port::CopyIfAbsent), [`CopyInParts`](stayput_guard::port::CopyInParts) | [`copies::Copies`] |
 //! | [`Journal`](stayput_guard::port::Journal) | [`journal::S3Journal`] |
 //! | [`Clock`](stayput_guard::port::Clock) | [`clock::SystemClock`] |
 //!
 //! With the feature `tools`, what `stayput doctor`, `setup` and `serve` ask besides: [`bucket_settings`], [`identity`], [`encryption_key`],
 //! [`queue`].
 //!
-//! Nothing here deletes: the crate makes no request that removes or hides an object.
+//! Nothing here deletes: the crate makes no request that removes or hides an object. What it can abort is an upload of its own, of which nothing
+//! was ever visible.
 #![warn(missing_docs)]
 
 mod body;
@@ -19,6 +20,7 @@ pub mod bucket_settings;
 pub mod clock;
 pub mod connection;
 pub mod copies;
+pub mod deadline;
 #[cfg(feature = "tools")]
 pub mod encryption_key;
 mod failure;

@@ -10,6 +10,7 @@ use stayput_guard::sweep::SweepReport;
 use crate::clock::SystemClock;
 use crate::connection::Connection;
 use crate::copies::Copies;
+use crate::deadline::Deadline;
 use crate::journal::S3Journal;
 use crate::s3::S3;
 
@@ -22,8 +23,8 @@ pub enum Watch {
 }
 
 impl Watch {
-    /// `instance` names this process among others under the same control prefix.
-    pub fn new(connection: &Connection, settings: &Settings, instance: &str) -> Self {
+    /// `instance` names this process among others under the same control prefix. What takes long is left to a later call when `deadline` is near.
+    pub fn new(connection: &Connection, settings: &Settings, instance: &str, deadline: &Deadline) -> Self {
         let reading = S3::new(connection);
         let journal = settings
             .mandate
@@ -41,7 +42,8 @@ impl Watch {
                     connection,
                     settings.mandate.control.clone(),
                     settings.copies_per_second,
-                );
+                )
+                .until(deadline.clone());
                 let guard = Guard::acting(reading, journal, SystemClock, copies, mandate);
                 Self::Acting(Box::new(guard.of_instance(instance)))
             }

@@ -9,7 +9,7 @@ use s3_documents::DocumentError;
 use s3_documents::notification::parse_body;
 use stayput_guard::batch::Message;
 use stayput_guard::guard::{Guard, Hand};
-use stayput_guard::port::{Clock, CopyIfAbsent, Journal, Reading};
+use stayput_guard::port::{Clock, Journal, Reading, Restoring};
 use stayput_guard::settings::Settings;
 
 use crate::exit::Exit;
@@ -238,7 +238,7 @@ where
     R: Reading + Sync,
     J: Journal + Sync,
     C: Clock,
-    M: CopyIfAbsent + Sync,
+    M: Restoring + Sync,
 {
     let Ports {
         reading,

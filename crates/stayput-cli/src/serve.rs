@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 use stayput_aws::connection::{Connection, ConnectionError};
+use stayput_aws::deadline::Deadline;
 use stayput_aws::queue::Queue;
 use stayput_aws::watch::Watch;
 use stayput_guard::settings::{Mode, Settings, SettingsError};
@@ -176,7 +177,9 @@ pub async fn run(arguments: &Arguments) -> Result<Exit, ServeError> {
     }
     drop(jobs);
     let instance = format!("serve-{}-{}", std::process::id(), measures::now());
-    let make = || Watch::new(&connection, &settings, &instance);
+    // It runs until somebody ends it, so that there is always time for another part of a copy.
+    let deadline = Deadline::default();
+    let make = || Watch::new(&connection, &settings, &instance, &deadline);
     let worker = Worker::new(make, arguments.sweep_every, measures);
     let left = worker.work(waiting, stopped).await;
     for task in tasks {

@@ -4,6 +4,10 @@ use crate::location::ObjectLocation;
 use crate::timestamp::Timestamp;
 use crate::version::VersionId;
 
+pub mod parts;
+
+pub use parts::MAX_SINGLE_COPY_BYTES;
+
 /// User metadata that a copy carries beside the object's own. Lower case, as S3 keeps them.
 pub mod copy_metadata {
     /// How many times this key was restored by Stayput, this copy included: decimal.
@@ -15,9 +19,6 @@ pub mod copy_metadata {
     /// The lifecycle rule that hid the key, where one is known.
     pub const RULE: &str = "stayput-rule";
 }
-
-/// The largest object that one CopyObject request takes: 5 GB in S3's binary sense, 5 × 2^30 bytes.
-pub const MAX_SINGLE_COPY_BYTES: u64 = 5 << 30;
 
 /// Leave to copy one version of one object onto its own key, if nothing is visible there.
 ///

@@ -22,8 +22,8 @@ use crate::batch::{Acted, BatchReport, Done, Message};
 use crate::causes::ToldCauses;
 use crate::mandate::Mandate;
 use crate::memory::{Memory, Switches};
-use crate::port::{Clock, CopyIfAbsent, Journal, PortError, PortErrorKind, Reading};
-pub use crate::restore::{Acting, Hand, Observing};
+use crate::port::{Clock, Journal, PortError, PortErrorKind, Reading, Restoring};
+pub use crate::restore::{Acting, Hand, Made, Observing};
 use crate::survey::{Breadth, Eyes, Named, Survey};
 
 mod answer;
@@ -100,11 +100,11 @@ where
     R: Reading + Sync,
     J: Journal + Sync,
     C: Clock,
-    M: CopyIfAbsent + Sync,
+    M: Restoring + Sync,
 {
     /// A guard that restores.
-    pub fn acting(reading: R, journal: Option<J>, clock: C, copies: M, mandate: Mandate) -> Self {
-        Self::with_hand(reading, journal, clock, Acting::with(copies), mandate)
+    pub fn acting(reading: R, journal: Option<J>, clock: C, port: M, mandate: Mandate) -> Self {
+        Self::with_hand(reading, journal, clock, Acting::with(port), mandate)
     }
 }
 

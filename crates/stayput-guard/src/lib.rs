@@ -11,7 +11,7 @@
 //!     R: stayput_guard::port::Reading + Sync,
 //!     J: stayput_guard::port::Journal + Sync,
 //!     C: stayput_guard::port::Clock,
-//!     M: stayput_guard::port::CopyIfAbsent + Sync,
+//!     M: stayput_guard::port::Restoring + Sync,
 //! {
 //!     let _: Guard<R, J, C, Acting<M>> = Guard::observing(reading, journal, clock, mandate);
 //! }

@@ -9,6 +9,7 @@
 //! | `claimed/<hash>` | a snapshot that was claimed stays claimed |
 //! | `left-to-flink/<hash>` | a verdict left a snapshot's loss to Flink |
 //! | `put-back/<hash>` | a directory that was put back after a principal had deleted it as a whole |
+//! | `upload/<hash>` | an upload by which an object comes back in parts, or that the last one of this key has ended |
 //! | `spent/<day>/<instance>` | what one process copied on one day |
 //! | `finding/<hash>` | when a finding was sent, and over how many objects |
 //! | `orphans/*` | keys that `orphans` hid |
@@ -25,7 +26,7 @@ use stayput_core::snapshot::{JobDirectory, identity_of};
 use stayput_core::timestamp::Timestamp;
 use stayput_core::version::VersionId;
 
-use crate::port::{Journal, PortError, PortErrorKind};
+use crate::port::{Journal, OwnUpload, PortError, PortErrorKind, Remembered};
 
 mod switches;
 
@@ -35,7 +36,14 @@ pub use switches::{Switch, Switches};
 const FINDING_AGAIN_AFTER: std::time::Duration = std::time::Duration::from_secs(24 * 3600);
 
 /// Folders of documents that no rule may take: what they say holds for good, or until a person changes it.
-pub(crate) const LASTING: [&str; 5] = ["switch/", "hidden/", "cause/", "claimed/", "left-to-flink/"];
+pub(crate) const LASTING: [&str; 6] = [
+    "switch/",
+    "hidden/",
+    "cause/",
+    "claimed/",
+    "left-to-flink/",
+    "upload/",
+];
 
 /// The journal, by meaning. Without a control prefix there is none, and what only it would know is unknown.
 #[derive(Clone, Debug)]
@@ -413,6 +421,38 @@ impl<J: Journal> Memory<J> {
         self.write(&name, &own).await
     }
 
+    /// Remembers an upload that was begun, in place of an earlier one onto the same key.
+    pub async fn remember_upload(&self, upload: &OwnUpload) -> Result<(), PortError> {
+        self.write(&upload_name(&upload.location()), &upload.document(false))
+            .await
+    }
+
+    /// The upload of ours onto this key that hasn't ended.
+    pub async fn upload(&self, location: &ObjectLocation) -> Result<Option<OwnUpload>, PortError> {
+        let document: Option<Remembered> = self.read(&upload_name(location)).await?;
+        Ok(document.and_then(OwnUpload::remembered))
+    }
+
+    /// Remembers that an upload was completed or abandoned. If another one is remembered by now, that stays.
+    pub async fn forget_upload(&self, upload: &OwnUpload) -> Result<(), PortError> {
+        let location = upload.location();
+        if self.upload(&location).await?.as_ref() == Some(upload) {
+            self.write(&upload_name(&location), &upload.document(true))
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// All uploads of ours that haven't ended: one listing, and one read for each key that ever had one.
+    pub async fn uploads(&self) -> Result<Vec<OwnUpload>, PortError> {
+        let mut all = Vec::new();
+        for name in self.names("upload/").await? {
+            let document: Option<Remembered> = self.read(&name).await?;
+            all.extend(document.and_then(OwnUpload::remembered));
+        }
+        Ok(all)
+    }
+
     /// Remembers what `orphans` hid.
     pub async fn remember_orphans(&self, run: &str, manifest: &OrphansManifest) -> Result<(), PortError> {
         self.write(&format!("orphans/{run}"), manifest).await
@@ -448,6 +488,10 @@ fn cause_name(object: &ObjectLocation, marker: &VersionId) -> String {
         "cause/{}",
         hash(&[object.bucket(), object.key(), marker.as_str()])
     )
+}
+
+fn upload_name(location: &ObjectLocation) -> String {
+    format!("upload/{}", hash(&[location.bucket(), location.key()]))
 }
 
 fn day(now: Timestamp) -> String {

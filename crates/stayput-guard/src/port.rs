@@ -1,7 +1,7 @@
 //! What the use cases ask of the world, one capability a trait.
 //!
-//! Reading is for everyone. Only [`CopyIfAbsent`] changes anything under a root, and it takes a
-//! [`Permit`]. No trait here can delete anything.
+//! Reading is for everyone. Only [`Restoring`] changes anything under a root, and it takes a
+//! [`Permit`]. No trait here can delete anything but what was never visible: parts of an upload that Stayput began itself.
 
 use std::future::Future;
 
@@ -11,6 +11,11 @@ use stayput_core::location::ObjectLocation;
 use stayput_core::restoring::Permit;
 use stayput_core::timestamp::Timestamp;
 use stayput_core::version::{VersionEntry, VersionId};
+
+mod parts;
+
+pub(crate) use parts::Remembered;
+pub use parts::{CopiedPart, CopyInParts, OwnUpload};
 
 /// Why a call failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -221,6 +226,11 @@ pub trait CopyIfAbsent {
     /// The copy carries the object's own user metadata, tags and encryption, and [`Permit::metadata`].
     fn copy_if_absent(&self, permit: &Permit) -> impl Future<Output = Result<Copied, PortError>> + Send;
 }
+
+/// All that an acting guard does to objects under a root.
+pub trait Restoring: CopyIfAbsent + CopyInParts {}
+
+impl<M: CopyIfAbsent + CopyInParts> Restoring for M {}
 
 /// A copy that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]

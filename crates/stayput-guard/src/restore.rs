@@ -3,22 +3,56 @@
 use std::future::Future;
 
 use stayput_core::restoring::{Permit, copy_metadata};
+use stayput_core::timestamp::Timestamp;
 use stayput_core::version::{KeyHistory, VersionKind};
 
 use crate::batch::Done;
-use crate::port::{Copied, CopyIfAbsent, Journal, PortError, PortErrorKind, Reading};
+use crate::memory::Memory;
+use crate::port::{Copied, Journal, OwnUpload, PortError, PortErrorKind, Reading, Restoring};
 use crate::survey::Eyes;
+
+mod parts;
+
+pub(crate) use parts::abandon_unneeded;
 
 /// A conflicting write is tried again so often.
 const TRIES: usize = 3;
+
+/// What a hand made of a permit.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Made {
+    /// Nothing: it only observes.
+    Nothing,
+    /// A copy.
+    Whole(Copied),
+    /// A copy in parts. It took its place among the versions by the moment in which it was begun.
+    InParts(Copied),
+    /// Some of the parts; there was no time for all.
+    Unfinished {
+        /// So many bytes are there.
+        copied: u64,
+    },
+}
 
 /// The hand of a guard: one that observes, or one that copies.
 pub trait Hand {
     /// Whether this hand changes anything.
     const ACTS: bool;
 
-    /// Copies, or tells that it would have.
-    fn copy(&self, permit: &Permit) -> impl Future<Output = Result<Option<Copied>, PortError>> + Send;
+    /// What is longer isn't copied by one request. Bytes.
+    fn single(&self) -> u64;
+
+    /// Copies, or tells that it would have. `hidden_at`: the date of the newest marker on the key, asked for what is copied in parts.
+    fn copy<J: Journal + Sync>(
+        &self,
+        permit: &Permit,
+        memory: &Memory<J>,
+        now: Timestamp,
+        hidden_at: Option<Timestamp>,
+    ) -> impl Future<Output = Result<Made, PortError>> + Send;
+
+    /// Abandons an upload of ours.
+    fn abandon(&self, upload: &OwnUpload) -> impl Future<Output = Result<(), PortError>> + Send;
 }
 
 /// The hand of an observing guard: it holds no port that writes.
@@ -28,28 +62,60 @@ pub struct Observing;
 /// The hand of an acting guard.
 #[derive(Clone, Debug)]
 pub struct Acting<M> {
-    copies: M,
+    port: M,
 }
 
 impl<M> Acting<M> {
-    pub(crate) fn with(copies: M) -> Self {
-        Self { copies }
+    pub(crate) fn with(port: M) -> Self {
+        Self { port }
     }
 }
 
 impl Hand for Observing {
     const ACTS: bool = false;
 
-    async fn copy(&self, _: &Permit) -> Result<Option<Copied>, PortError> {
-        Ok(None)
+    fn single(&self) -> u64 {
+        u64::MAX
+    }
+
+    async fn copy<J: Journal + Sync>(
+        &self,
+        _: &Permit,
+        _: &Memory<J>,
+        _: Timestamp,
+        _: Option<Timestamp>,
+    ) -> Result<Made, PortError> {
+        Ok(Made::Nothing)
+    }
+
+    async fn abandon(&self, _: &OwnUpload) -> Result<(), PortError> {
+        Ok(())
     }
 }
 
-impl<M: CopyIfAbsent + Sync> Hand for Acting<M> {
+impl<M: Restoring + Sync> Hand for Acting<M> {
     const ACTS: bool = true;
 
-    async fn copy(&self, permit: &Permit) -> Result<Option<Copied>, PortError> {
-        self.copies.copy_if_absent(permit).await.map(Some)
+    fn single(&self) -> u64 {
+        self.port.sizes().single
+    }
+
+    async fn copy<J: Journal + Sync>(
+        &self,
+        permit: &Permit,
+        memory: &Memory<J>,
+        now: Timestamp,
+        hidden_at: Option<Timestamp>,
+    ) -> Result<Made, PortError> {
+        if permit.source().size > self.single() {
+            parts::copy(&self.port, permit, memory, now, hidden_at).await
+        } else {
+            self.port.copy_if_absent(permit).await.map(Made::Whole)
+        }
+    }
+
+    async fn abandon(&self, upload: &OwnUpload) -> Result<(), PortError> {
+        self.port.abandon(upload).await
     }
 }
 
@@ -61,36 +127,54 @@ pub(crate) async fn put_back<R: Reading + Sync, J: Journal + Sync, H: Hand>(
 ) -> Done {
     let mut last = String::new();
     for _ in 0..TRIES {
-        let error = match hand.copy(permit).await {
-            Ok(None) => return Done::WouldCopy,
-            Ok(Some(copied)) => {
-                return Done::Copied {
-                    condition_honoured: copied.condition_honoured,
+        let hidden_at = if permit.source().size > hand.single() {
+            match eyes.history(permit.location()).await {
+                Ok(history) => history.hidden().map(|hidden| hidden.newest.last_modified),
+                Err(e) => return Done::Failed(e.to_string()),
+            }
+        } else {
+            None
+        };
+        let (in_parts, throttled) = match hand.copy(permit, eyes.memory, eyes.now, hidden_at).await {
+            Ok(Made::Nothing) => return Done::WouldCopy,
+            Ok(Made::Whole(Copied {
+                condition_honoured, ..
+            })) => return Done::Copied { condition_honoured },
+            Ok(Made::Unfinished { copied }) => {
+                return Done::Unfinished {
+                    copied,
+                    of: permit.source().size,
                 };
             }
-            Err(error) => error,
+            Ok(Made::InParts(copied)) => {
+                "it was hidden again while it was copied".clone_into(&mut last);
+                (Some(copied.condition_honoured), false)
+            }
+            Err(error) => {
+                last = error.to_string();
+                match error.kind {
+                    // Somebody was first, or an answer of ours was lost.
+                    PortErrorKind::Precondition | PortErrorKind::Conflict | PortErrorKind::Transient => {
+                        (None, false)
+                    }
+                    PortErrorKind::Throttled => (None, true),
+                    _ => return Done::Failed(last),
+                }
+            }
         };
-        match error.kind {
-            // Somebody was first, or an answer of ours was lost.
-            PortErrorKind::Precondition
-            | PortErrorKind::Conflict
-            | PortErrorKind::Transient
-            | PortErrorKind::Throttled => {}
-            _ => return Done::Failed(error.to_string()),
-        }
-        last = error.to_string();
         let history = match eyes.history(permit.location()).await {
             Ok(history) => history,
             Err(e) => return Done::Failed(e.to_string()),
         };
         if history.current().is_some() {
-            return match is_ours(eyes, permit, &history).await {
-                Ok(true) => Done::AlreadyCopied,
-                Ok(false) => Done::WrittenByOthers,
-                Err(e) => Done::Failed(e.to_string()),
+            return match (is_ours(eyes, permit, &history).await, in_parts) {
+                (Ok(true), Some(condition_honoured)) => Done::Copied { condition_honoured },
+                (Ok(true), None) => Done::AlreadyCopied,
+                (Ok(false), _) => Done::WrittenByOthers,
+                (Err(e), _) => Done::Failed(e.to_string()),
             };
         }
-        if matches!(error.kind, PortErrorKind::Throttled) {
+        if throttled {
             break;
         }
     }

@@ -7,6 +7,7 @@ use super::{Condition, Operations, Which, Written};
 use crate::error::ErrorCode;
 use crate::object::{Content, Object};
 use crate::uploads::Upload;
+use crate::world::Contents;
 
 impl Operations {
     /// CreateMultipartUpload. The object says metadata, tags and storage class; its content isn't used. Gives the upload's id.
@@ -51,20 +52,7 @@ impl Operations {
     ) -> Result<String, ErrorCode> {
         self.request("UploadPartCopy", key, None, |contents, _| {
             contents.upload_of(key, upload)?;
-            let (_, source) = found(contents, from).map_err(|code| match code {
-                ErrorCode::MethodNotAllowed => ErrorCode::InvalidRequest,
-                code => code,
-            })?;
-            is_readable(source)?;
-            let content = match (&source.content, range) {
-                (content, None) => content.clone(),
-                (content, Some(range)) if *range.end() >= content.len() => {
-                    return Err(ErrorCode::InvalidRange);
-                }
-                (Content::Bytes(_), range) => bytes(&source.content, range)?.into(),
-                (Content::Zeroes(_), Some(range)) => Content::Zeroes(length(&range)),
-                (Content::Withheld(_), Some(range)) => Content::Withheld(length(&range)),
-            };
+            let content = contents.part_of(from, range)?;
             contents.upload_part(upload, number, content)
         })
     }
@@ -110,6 +98,28 @@ impl Operations {
             uploads.retain(|upload| upload.key.starts_with(prefix));
             Ok(uploads)
         })
+    }
+}
+
+impl Contents {
+    /// What a part would be that is copied.
+    pub(crate) fn part_of(
+        &self,
+        from: Which<'_>,
+        range: Option<RangeInclusive<u64>>,
+    ) -> Result<Content, ErrorCode> {
+        let (_, source) = found(self, from).map_err(|code| match code {
+            ErrorCode::MethodNotAllowed => ErrorCode::InvalidRequest,
+            code => code,
+        })?;
+        is_readable(source)?;
+        match (&source.content, range) {
+            (content, None) => Ok(content.clone()),
+            (content, Some(range)) if *range.end() >= content.len() => Err(ErrorCode::InvalidRange),
+            (Content::Bytes(_), range) => Ok(bytes(&source.content, range)?.into()),
+            (Content::Zeroes(_), Some(range)) => Ok(Content::Zeroes(length(&range))),
+            (Content::Withheld(_), Some(range)) => Ok(Content::Withheld(length(&range))),
+        }
     }
 }
 

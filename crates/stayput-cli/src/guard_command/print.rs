@@ -65,7 +65,7 @@ fn exit_of(told: &Told<'_>) -> Exit {
     }
     for Acted { verdict, done, .. } in &report.verdicts {
         exit = exit.and(match (&verdict.outcome, done) {
-            (_, Done::Failed(_)) => Exit::CantTell,
+            (_, Done::Failed(_) | Done::Unfinished { .. }) => Exit::CantTell,
             _ if verdict.basis == Basis::Unknown => Exit::CantTell,
             (Outcome::Later { .. }, _) => Exit::CantTell,
             (Outcome::Report(_) | Outcome::Lost(_), _) => Exit::Findings,

@@ -60,8 +60,6 @@ pub enum FindingCode {
     ReferenceLost,
     /// The version to copy is in an archive class.
     Archived,
-    /// The version to copy is longer than one request can copy.
-    TooLargeToCopy,
     /// The root says `protect = "report"`: this would have been restored.
     ReportOnly,
     /// Restoring waits for the end of a pause.
@@ -96,7 +94,7 @@ pub enum FindingCode {
 
 impl FindingCode {
     /// All codes, for documentation and tests.
-    pub const ALL: [Self; 35] = [
+    pub const ALL: [Self; 34] = [
         Self::FlinkDeletedNeeded,
         Self::DeletedNeeded,
         Self::DiscardCutShort,
@@ -116,7 +114,6 @@ impl FindingCode {
         Self::NoVersionFits,
         Self::ReferenceLost,
         Self::Archived,
-        Self::TooLargeToCopy,
         Self::ReportOnly,
         Self::Paused,
         Self::BudgetSpent,
@@ -304,12 +301,6 @@ impl FindingCode {
                 Urgent,
                 "The version that fits is in an archive class and must be thawed before it can be copied.",
                 "Thaw it with `aws s3api restore-object` on that version; this Stayput copies when it is readable.",
-            ),
-            Self::TooLargeToCopy => (
-                "too_large_to_copy",
-                Urgent,
-                "The version that fits is longer than 5 GiB, which one copy request can't take.",
-                "Remove the marker with the undo command, which needs no copy; if a rule took the object, change the rule first.",
             ),
             Self::ReportOnly => (
                 "report_only",

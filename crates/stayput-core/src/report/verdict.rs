@@ -25,6 +25,13 @@ pub enum Done {
     AlreadyCopied,
     /// Somebody else wrote the key meanwhile: theirs stays.
     WrittenByOthers,
+    /// It is copied in parts, and there was no time for all of them: the next look goes on.
+    Unfinished {
+        /// So many bytes are copied.
+        copied: u64,
+        /// So many bytes it has.
+        of: u64,
+    },
     /// The copy failed, for this reason.
     Failed(String),
 }
@@ -162,6 +169,9 @@ fn what_follows(verdict: &Verdict, done: &Done) -> String {
     match (&verdict.outcome, done) {
         (_, Done::Failed(why)) => {
             format!("Putting it back failed: {why}. The message comes again, nothing is lost by waiting.")
+        }
+        (_, Done::Unfinished { copied, of }) => {
+            format!("{copied} of its {of} bytes are copied in parts; the next look goes on from there.")
         }
         (_, Done::WrittenByOthers) => "Somebody wrote the key meanwhile; theirs stays.".to_owned(),
         (Outcome::Restore(permit), Done::Copied { condition_honoured }) => {

@@ -110,6 +110,8 @@ pub enum LaterReason {
     OncePerDay,
     /// `_metadata` comes back only when a listing shows everything that it names.
     WaitsForItsFiles,
+    /// It is copied in parts, some of which are there.
+    CopyUnderWay,
 }
 
 impl LaterReason {
@@ -125,6 +127,7 @@ impl LaterReason {
             Self::BudgetSpent => "budget spent",
             Self::OncePerDay => "restored within 24 hours",
             Self::WaitsForItsFiles => "_metadata waits for its files",
+            Self::CopyUnderWay => "the copy goes on",
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use s3_documents::bucket::Versioning;
 
 use crate::report::finding::FindingCode;
-use crate::restoring::{MAX_SINGLE_COPY_BYTES, Source};
+use crate::restoring::Source;
 use crate::timestamp::Timestamp;
 use crate::verdict::Told;
 use crate::version::{KeyHistory, VersionEntry, VersionKind, is_archive_class};
@@ -82,16 +82,10 @@ impl Sources<'_> {
         if self.versioning == Versioning::Suspended {
             return report(FindingCode::VersioningSuspended);
         }
-        if let VersionKind::Data {
-            size, storage_class, ..
-        } = &candidate.version.kind
+        if let VersionKind::Data { storage_class, .. } = &candidate.version.kind
+            && storage_class.as_deref().is_some_and(is_archive_class)
         {
-            if storage_class.as_deref().is_some_and(is_archive_class) {
-                return Some(SourceProblem::Archived);
-            }
-            if *size > MAX_SINGLE_COPY_BYTES {
-                return report(FindingCode::TooLargeToCopy);
-            }
+            return Some(SourceProblem::Archived);
         }
         None
     }

@@ -68,6 +68,7 @@ where
         for (j, done) in judged.iter().zip(&done) {
             let wait = match (&j.verdict.outcome, done) {
                 (_, Done::Failed(why)) => Some((self.eyes.now, LaterReason::Transient(why.clone()))),
+                (_, Done::Unfinished { .. }) => Some((self.eyes.now, LaterReason::CopyUnderWay)),
                 (Outcome::Later { not_before, why }, _) if comes_again(why) => {
                     Some((*not_before, why.clone()))
                 }
@@ -220,11 +221,18 @@ where
         files.sort_by_key(|(n, _)| urgency(&judged[*n].verdict));
         metadata.sort_by_key(|n| urgency(&judged[*n].verdict));
         let (eyes, hand) = (&self.eyes, self.hand);
-        let copied: Vec<(usize, Done)> = stream::iter(files)
+        let (large, files): (Vec<_>, Vec<_>) = files
+            .into_iter()
+            .partition(|(_, permit)| permit.source().size > hand.single());
+        let mut copied: Vec<(usize, Done)> = stream::iter(files)
             .map(|(n, permit)| async move { (n, put_back(eyes, hand, &permit).await) })
             .buffer_unordered(CONCURRENT)
             .collect()
             .await;
+        // Their parts are copied at once; and where time runs short, one is whole rather than two halves.
+        for (n, permit) in large {
+            copied.push((n, put_back(eyes, hand, &permit).await));
+        }
         for (n, result) in copied {
             done[n] = result;
         }
@@ -416,6 +424,10 @@ where
                 summary.failed += 1;
                 continue;
             }
+            if let Done::Unfinished { .. } = done {
+                summary.later += 1;
+                continue;
+            }
             match &j.verdict.outcome {
                 Outcome::Leave(reason) => {
                     *summary.left.entry(reason.word()).or_default() += 1;
@@ -460,7 +472,8 @@ fn comes_again(why: &LaterReason) -> bool {
         | LaterReason::MayBeADiscard
         | LaterReason::NewerUnderWay
         | LaterReason::Transient(_)
-        | LaterReason::WaitsForItsFiles => true,
+        | LaterReason::WaitsForItsFiles
+        | LaterReason::CopyUnderWay => true,
         LaterReason::Thaw | LaterReason::Paused | LaterReason::BudgetSpent | LaterReason::OncePerDay => false,
     }
 }

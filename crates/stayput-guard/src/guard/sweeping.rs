@@ -23,6 +23,7 @@ use crate::inspect::{
     see_objects,
 };
 use crate::port::VersionsOf;
+use crate::restore::abandon_unneeded;
 use crate::sweep::{SweepReport, SweepSummary};
 
 mod progress;
@@ -72,6 +73,8 @@ where
         let mut report = BatchReport::default();
         bench.close(&notices, judged, &[], &mut report).await;
         report.acted_at = Some(self.clock.now());
+        let (eyes, _, hand) = self.at_work(&prepared, now);
+        unread.extend(abandon_unneeded(&eyes, hand).await);
         for finding in forecast.findings().into_iter().chain(about_settings) {
             if self.memory.is_news(&finding, now).await.unwrap_or(true) {
                 report.findings.push(finding);

@@ -8,6 +8,7 @@ mod delete_order;
 mod doctor;
 mod goes_on;
 mod ha;
+mod in_parts;
 mod journal;
 mod lab;
 mod measures;
