@@ -9,6 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use stayput_tests::cloud::{Cloud, REGION};
 use stayput_tests::emulator::Emulator;
 use stayput_tests::recorder::{Recorder, Request};
@@ -42,6 +43,14 @@ fn needs(request: &Request) -> Vec<Need> {
         ("GET", true) if asks("versions") => vec![need("ListBucketVersions")],
         ("GET", true) if asks("versioning") => vec![need("GetBucketVersioning")],
         ("GET", true) if asks("lifecycle") => vec![need("GetLifecycleConfiguration")],
+        ("GET", false) if asks("uploadId") => vec![need("ListMultipartUploadParts")],
+        ("DELETE", false) if asks("uploadId") => vec![need("AbortMultipartUpload")],
+        ("GET", false) if asks("tagging") && of_version => vec![need("GetObjectVersionTagging")],
+        // Begins an upload, with tags or without, or completes it.
+        ("POST", false) if asks("uploads") && request.tags => {
+            vec![need("PutObject"), need("PutObjectTagging")]
+        }
+        ("POST", false) if asks("uploads") || asks("uploadId") => vec![need("PutObject")],
         ("GET" | "HEAD", false) if of_version => vec![need("GetObjectVersion")],
         ("GET" | "HEAD", false) => vec![need("GetObject")],
         ("PUT", false) => {
@@ -159,21 +168,52 @@ fn notification(bucket: &str, key: &str, marker: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Everything that the function asks for when files that are needed go, one told of and one not.
+/// An upload as the function would remember one that it had begun: the document of its memory, and the upload.
+fn remember_upload(cloud: &Cloud, memory: &str, bucket: &str, key: &str, name: &str, source: &str) {
+    let upload = cloud.begin_upload(bucket, key);
+    let size = cloud.get(bucket, key).map_or(0, |bytes| bytes.len());
+    // No marker of this test is newer.
+    let begun = "2099-01-01T00:00:00Z";
+    let document = json!({
+        "bucket": bucket, "key": key, "upload": upload, "source": source, "size": size, "part": 256 << 20,
+        "begun": begun, "ended": false,
+    });
+    let name = format!("stayput/upload/{name}");
+    cloud.put(memory, &name, document.to_string().as_bytes());
+}
+
+/// The name of the document about an upload onto this key.
+fn name_of_upload(bucket: &str, key: &str) -> String {
+    let mut hasher = Sha256::new();
+    for part in [bucket, key] {
+        hasher.update(part.as_bytes());
+        hasher.update([0]);
+    }
+    let digest = hasher.finalize();
+    digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Everything that the function asks for when files that are needed go, one told of and one not; the second one is large.
 fn asked_for(bucket: &str, control: Option<&str>, settings: &str) -> Option<BTreeSet<Need>> {
     let (Some(emulator), Some(url), Some(bootstrap)) = (emulator(), ministack(), bootstrap("rie")) else {
         return None;
     };
     let cloud = Cloud::at(&url);
     let needed = fill(&cloud, bucket);
+    let memory = control;
     let control = control.map(|control| {
         cloud.make_versioned_bucket(control);
         format!("control = \"s3://{control}/stayput/\"\n")
     });
     let control = control.unwrap_or_default();
+    let size = |key: &String| cloud.get(bucket, key).map_or(0, |bytes| bytes.len());
+    let told = needed.iter().min_by_key(|key| size(key)).expect("shared files");
+    let untold = needed.iter().max_by_key(|key| size(key)).expect("shared files");
+    assert!(size(told) < size(untold), "{needed:?}");
+    let (above, source) = (size(told), cloud.version(bucket, untold));
     let recorder = Recorder::before(&url);
     let settings = format!(
-        "{settings}{control}settle = \"1s\"\n[[roots]]\nuri = \"s3://{bucket}/flink/\"\nkind = \"checkpoints\"\n\
+        "{settings}{control}copy_in_parts_above = \"{above}B\"\nsettle = \"1s\"\n[[roots]]\nuri = \"s3://{bucket}/flink/\"\nkind = \"checkpoints\"\n\
          [[roots]]\nuri = \"s3://{bucket}/savepoints/\"\nkind = \"savepoints\"\n\
          [[roots]]\nuri = \"s3://{bucket}/ha/\"\nkind = \"ha\"\n[flink]\nprincipals = [\"AROAFLINK\"]\n"
     );
@@ -185,20 +225,34 @@ fn asked_for(bucket: &str, control: Option<&str>, settings: &str) -> Option<BTre
         ("AWS_SECRET_ACCESS_KEY", "test"),
     ];
     let mut function = Emulator::start(&emulator, &bootstrap, &variables);
-    let [told, untold, ..] = needed.as_slice() else {
-        panic!("chk-3 names too few shared files: {needed:?}");
-    };
     let marker = cloud.delete(bucket, told);
     std::thread::sleep(Duration::from_secs(2));
     let called = function.call(&notification(bucket, told, &marker));
     assert_eq!(called.error(), None, "{}", called.answer);
     let done = |log: &[Value]| log.iter().any(|l| l["verdict"]["outcome"] == "restore");
     assert!(done(&called.log), "{:?}", called.log);
+    if let Some(memory) = memory {
+        // The one is gone on with, the other isn't needed any more.
+        remember_upload(
+            &cloud,
+            memory,
+            bucket,
+            untold,
+            &name_of_upload(bucket, untold),
+            &source,
+        );
+        remember_upload(&cloud, memory, bucket, told, "of a key that is visible", &marker);
+    }
     cloud.delete(bucket, untold);
     std::thread::sleep(Duration::from_secs(2));
     let called = function.call(SCHEDULE);
     assert_eq!(called.error(), None, "{}", called.answer);
     assert!(done(&called.log), "{:?}", called.log);
+    if settings.contains("mode = \"restore\"") {
+        assert_eq!(cloud.uploads(bucket), Vec::<String>::new());
+        let copied = cloud.metadata(bucket, untold).expect("it is back");
+        assert_eq!(copied.get("stayput-source-version"), Some(&source));
+    }
     let requests = recorder.take();
     assert!(requests.len() >= 10, "{requests:?}");
     Some(requests.iter().flat_map(needs).collect())

@@ -193,13 +193,7 @@ impl Cloud {
 
     /// Writes a large object in parts, as Flink and the SDKs do: a server that takes its time over half a gigabyte answers for each part.
     pub fn put_in_parts(&self, bucket: &str, key: &str, bytes: &[u8]) {
-        let begun = self.expect("s3", "POST", &format!("/{bucket}/{key}?uploads"), &[], b"");
-        let begun = String::from_utf8_lossy(&begun).into_owned();
-        let within = |text: &str, name: &str| {
-            let (_, rest) = text.split_once(&format!("<{name}>"))?;
-            Some(rest.split_once("</")?.0.to_owned())
-        };
-        let id = within(&begun, "UploadId").unwrap_or_else(|| panic!("no upload id in {begun}"));
+        let id = self.begin_upload(bucket, key);
         let mut parts = String::new();
         for (number, part) in (1..).zip(bytes.chunks(PART)) {
             let path = format!("/{bucket}/{key}?partNumber={number}&uploadId={id}");
@@ -213,6 +207,37 @@ impl Cloud {
         let list = format!("<CompleteMultipartUpload>{parts}</CompleteMultipartUpload>");
         let path = format!("/{bucket}/{key}?uploadId={id}");
         self.expect("s3", "POST", &path, &[], list.as_bytes());
+    }
+
+    /// Begins an upload in parts. Its id.
+    pub fn begin_upload(&self, bucket: &str, key: &str) -> String {
+        let begun = self.expect("s3", "POST", &format!("/{bucket}/{key}?uploads"), &[], b"");
+        let begun = String::from_utf8_lossy(&begun).into_owned();
+        let id = begun
+            .split_once("<UploadId>")
+            .and_then(|(_, rest)| rest.split_once("</"));
+        let (id, _) = id.unwrap_or_else(|| panic!("no upload id in {begun}"));
+        id.to_owned()
+    }
+
+    /// The ids of the uploads that are open.
+    pub fn uploads(&self, bucket: &str) -> Vec<String> {
+        let answer = self.expect("s3", "GET", &format!("/{bucket}?uploads"), &[], b"");
+        let text = String::from_utf8_lossy(&answer).into_owned();
+        let ids = text.split("<UploadId>").skip(1);
+        ids.filter_map(|part| part.split_once("</"))
+            .map(|(id, _)| id.to_owned())
+            .collect()
+    }
+
+    /// The version id of a visible object.
+    pub fn version(&self, bucket: &str, key: &str) -> String {
+        let (status, headers, _) = self.exchange("s3", "HEAD", &format!("/{bucket}/{key}"), &[], b"");
+        let version = headers.get("x-amz-version-id").and_then(|id| id.to_str().ok());
+        match (status, version) {
+            (200, Some(version)) => version.to_owned(),
+            _ => panic!("HEAD {bucket}/{key}: {status}, version {version:?}"),
+        }
     }
 
     /// Reads an object. `None`: there is none, or a delete marker lies on it.

@@ -43,6 +43,7 @@ impl Watch {
                     settings.mandate.control.clone(),
                     settings.copies_per_second,
                 )
+                .in_parts_of(settings.part_sizes)
                 .until(deadline.clone());
                 let guard = Guard::acting(reading, journal, SystemClock, copies, mandate);
                 Self::Acting(Box::new(guard.of_instance(instance)))

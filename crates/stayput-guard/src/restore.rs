@@ -66,7 +66,8 @@ pub struct Acting<M> {
 }
 
 impl<M> Acting<M> {
-    pub(crate) fn with(port: M) -> Self {
+    /// A hand that does by this port what permits allow.
+    pub fn with(port: M) -> Self {
         Self { port }
     }
 }

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use stayput_core::cause::Principals;
 use stayput_core::location::{Location, ObjectLocation};
 use stayput_core::metadata_limit::MetadataLimit;
+use stayput_core::restoring::parts::{MAX_SINGLE_COPY_BYTES, PartSizes};
 use stayput_core::root::{Protect, Root, RootError, RootKind, Roots};
 use stayput_core::timestamp::Timestamp;
 use stayput_core::verdict::Policy;
@@ -35,6 +36,8 @@ pub struct Settings {
     pub role: Option<String>,
     /// At most so many copies a second in one prefix.
     pub copies_per_second: u32,
+    /// What is copied in parts, and how long these are: `copy_in_parts_above`.
+    pub part_sizes: PartSizes,
     /// What the guard watches.
     pub mandate: Mandate,
 }
@@ -82,6 +85,11 @@ pub enum SettingsError {
         /// What is wrong with it, and how to find the right one.
         why: &'static str,
     },
+    /// `copy_in_parts_above` is nothing, or more than one request copies.
+    #[error(
+        "copy_in_parts_above is {0}: write at most 5GiB, which is all that one request copies, and at least a byte"
+    )]
+    InPartsAbove(ByteSize),
     /// `STAYPUT_MODE` is neither.
     #[error("STAYPUT_MODE is {0:?}: write observe or restore")]
     Mode(String),
@@ -107,6 +115,8 @@ struct Document {
     catalogue_max_age: Option<Duration>,
     #[serde(default = "two_gib")]
     max_metadata_bytes: ByteSize,
+    #[serde(default = "five_gib")]
+    copy_in_parts_above: ByteSize,
     parked_queue: Option<String>,
     #[serde(default)]
     roots: Vec<RootDocument>,
@@ -174,6 +184,10 @@ fn two_gib() -> ByteSize {
     ByteSize::gib(2)
 }
 
+fn five_gib() -> ByteSize {
+    ByteSize::b(MAX_SINGLE_COPY_BYTES)
+}
+
 impl Settings {
     /// Reads a document: JSON if it begins with `{`, else TOML.
     pub fn parse(text: &str) -> Result<Self, SettingsError> {
@@ -225,6 +239,7 @@ impl Settings {
             settle: five_minutes(),
             catalogue_max_age: None,
             max_metadata_bytes: two_gib(),
+            copy_in_parts_above: five_gib(),
             parked_queue: None,
             roots: documents,
             flink: FlinkDocument::default(),
@@ -305,6 +320,10 @@ impl Settings {
                 root,
             });
         }
+        let in_parts_above = document.copy_in_parts_above;
+        if !(1..=MAX_SINGLE_COPY_BYTES).contains(&in_parts_above.as_u64()) {
+            return Err(SettingsError::InPartsAbove(in_parts_above));
+        }
         let mut ours = document.stayput.guards;
         ours.extend(document.stayput.role.clone());
         Ok(Self {
@@ -312,6 +331,10 @@ impl Settings {
             parked_queue: document.parked_queue,
             role: document.stayput.role,
             copies_per_second: document.budget.copies_per_second,
+            part_sizes: PartSizes {
+                single: in_parts_above.as_u64(),
+                ..PartSizes::S3
+            },
             mandate: Mandate {
                 roots: Roots::new(roots),
                 control,
@@ -417,6 +440,14 @@ mod tests {
                 "settle",
             ),
             ("[[roots]]\nuri='hdfs://b/c/'\nkind='checkpoints'", "roots.uri"),
+            (
+                "copy_in_parts_above='6GiB'\n[[roots]]\nuri='s3://b/c/'\nkind='checkpoints'",
+                "copy_in_parts_above",
+            ),
+            (
+                "copy_in_parts_above='0B'\n[[roots]]\nuri='s3://b/c/'\nkind='checkpoints'",
+                "copy_in_parts_above",
+            ),
             (
                 "control='/tmp'\n[[roots]]\nuri='s3://b/c/'\nkind='checkpoints'",
                 "control",

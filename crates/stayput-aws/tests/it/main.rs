@@ -2,6 +2,7 @@
 
 mod conformance;
 mod doctor;
+mod in_parts;
 mod lifecycle;
 mod ports;
 mod programs;

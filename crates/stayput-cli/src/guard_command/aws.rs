@@ -35,6 +35,7 @@ pub async fn on_aws(
             .clone()
             .map(|control| S3Journal::new(&connection, control)),
         clock: SystemClock,
-        copies: Copies::new(&connection, control, settings.copies_per_second),
+        copies: Copies::new(&connection, control, settings.copies_per_second)
+            .in_parts_of(settings.part_sizes),
     })
 }
