@@ -46,6 +46,7 @@ fn needs(request: &Request) -> Vec<Need> {
         ("GET", false) if asks("uploadId") => vec![need("ListMultipartUploadParts")],
         ("DELETE", false) if asks("uploadId") => vec![need("AbortMultipartUpload")],
         ("GET", false) if asks("tagging") && of_version => vec![need("GetObjectVersionTagging")],
+        ("POST", false) if asks("restore") => vec![need("RestoreObject")],
         // Begins an upload, with tags or without, or completes it.
         ("POST", false) if asks("uploads") && request.tags => {
             vec![need("PutObject"), need("PutObjectTagging")]
@@ -210,6 +211,10 @@ fn asked_for(bucket: &str, control: Option<&str>, settings: &str) -> Option<BTre
     let told = needed.iter().min_by_key(|key| size(key)).expect("shared files");
     let untold = needed.iter().max_by_key(|key| size(key)).expect("shared files");
     assert!(size(told) < size(untold), "{needed:?}");
+    let archived = needed.iter().find(|key| *key != told && *key != untold);
+    let archived = archived.expect("a third shared file");
+    let bytes = cloud.get(bucket, archived).unwrap_or_default();
+    cloud.put_in_class(bucket, archived, &bytes, "GLACIER");
     let (above, source) = (size(told), cloud.version(bucket, untold));
     let recorder = Recorder::before(&url);
     let settings = format!(
@@ -244,6 +249,7 @@ fn asked_for(bucket: &str, control: Option<&str>, settings: &str) -> Option<BTre
         remember_upload(&cloud, memory, bucket, told, "of a key that is visible", &marker);
     }
     cloud.delete(bucket, untold);
+    cloud.delete(bucket, archived);
     std::thread::sleep(Duration::from_secs(2));
     let called = function.call(SCHEDULE);
     assert_eq!(called.error(), None, "{}", called.answer);

@@ -191,6 +191,12 @@ impl Cloud {
         self.expect("s3", "PUT", &format!("/{bucket}/{key}"), &[], bytes);
     }
 
+    /// Writes an object in a storage class.
+    pub fn put_in_class(&self, bucket: &str, key: &str, bytes: &[u8], class: &str) {
+        let headers = [("x-amz-storage-class", class)];
+        self.expect("s3", "PUT", &format!("/{bucket}/{key}"), &headers, bytes);
+    }
+
     /// Writes a large object in parts, as Flink and the SDKs do: a server that takes its time over half a gigabyte answers for each part.
     pub fn put_in_parts(&self, bucket: &str, key: &str, bytes: &[u8]) {
         let id = self.begin_upload(bucket, key);

@@ -30,6 +30,7 @@ mod rules;
 mod rules_run;
 mod subscription;
 mod thaw;
+mod thawing;
 mod uploads;
 mod world;
 

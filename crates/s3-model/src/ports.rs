@@ -210,5 +210,6 @@ fn head(contents: &Contents, stored: &StoredVersion, object: &Object) -> ObjectH
             .iter()
             .map(|(n, v)| (n.clone(), v.clone()))
             .collect(),
+        readability: crate::thawing::readability(object),
     }
 }

@@ -7,6 +7,7 @@ use aws_sdk_s3::types::{MetadataDirective, TaggingDirective};
 use stayput_core::location::ObjectLocation;
 use stayput_core::restoring::parts::PartSizes;
 use stayput_core::restoring::{Permit, copy_metadata};
+use stayput_core::thaw::ThawOrder;
 use stayput_core::version::{KeyHistory, VersionEntry, VersionId, VersionKind};
 use stayput_guard::port::{Copied, CopyIfAbsent, PortError, PortErrorKind, Reading, VersionsOf};
 
@@ -19,6 +20,7 @@ use crate::s3::S3;
 
 mod carried;
 mod in_parts;
+mod thawing;
 
 /// The hand that copies.
 #[derive(Debug)]
@@ -29,6 +31,7 @@ pub struct Copies {
     pacer: Pacer,
     sizes: PartSizes,
     deadline: Deadline,
+    thaw: ThawOrder,
 }
 
 impl Copies {
@@ -51,6 +54,7 @@ impl Copies {
             pacer: Pacer::new(per_second),
             sizes: PartSizes::S3,
             deadline: Deadline::default(),
+            thaw: ThawOrder::default(),
         }
     }
 
@@ -58,6 +62,13 @@ impl Copies {
     #[must_use]
     pub fn in_parts_of(mut self, sizes: PartSizes) -> Self {
         self.sizes = sizes;
+        self
+    }
+
+    /// Asks for archived versions so.
+    #[must_use]
+    pub fn thawing(mut self, order: ThawOrder) -> Self {
+        self.thaw = order;
         self
     }
 

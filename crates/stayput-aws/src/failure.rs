@@ -174,6 +174,7 @@ fn actions(operation: &str) -> &'static [&'static str] {
             "kms:Decrypt and kms:GenerateDataKey of its key if it has one",
         ],
         "CompleteMultipartUpload" => &["s3:PutObject", "kms:Decrypt of its key if it has one"],
+        "RestoreObject" => &["s3:RestoreObject"],
         "ListParts" => &["s3:ListMultipartUploadParts"],
         "AbortMultipartUpload" => &["s3:AbortMultipartUpload"],
         "GetBucketVersioning" => &["s3:GetBucketVersioning"],

@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 
 use aws_sdk_s3::Client;
+use aws_sdk_s3::operation::head_object::HeadObjectOutput;
 use aws_sdk_s3::types::{BucketVersioningStatus, EncodingType};
 use aws_smithy_types::DateTime;
 use s3_documents::bucket::Versioning;
 use s3_documents::lifecycle::LifecycleConfiguration;
 use stayput_core::location::ObjectLocation;
+use stayput_core::thaw::Readability;
 use stayput_core::timestamp::Timestamp;
 use stayput_core::version::{VersionEntry, VersionId, VersionKind};
 use stayput_guard::port::{
@@ -205,6 +207,7 @@ impl Reading for S3 {
             last_modified: time(call, head.last_modified())?,
             storage_class: head.storage_class().map(|c| c.as_str().to_owned()),
             metadata: user_metadata(head.metadata()),
+            readability: readability(&head),
         })
     }
 
@@ -231,6 +234,8 @@ impl Reading for S3 {
             last_modified: time(call, answer.last_modified())?,
             storage_class: answer.storage_class().map(|c| c.as_str().to_owned()),
             metadata: user_metadata(answer.metadata()),
+            // These bytes were just read.
+            readability: Readability::Now,
         };
         let length = answer.content_length();
         let bytes = body::collect(call, answer.body, length, max_bytes).await?;
@@ -279,6 +284,15 @@ impl Reading for S3 {
             Err(e) => Err(call.failed(&e)),
         }
     }
+}
+
+/// What a head says of the bytes.
+pub(crate) fn readability(head: &HeadObjectOutput) -> Readability {
+    Readability::of_head(
+        head.storage_class().map(|class| class.as_str()),
+        head.archive_status().map(|status| status.as_str()),
+        head.restore(),
+    )
 }
 
 fn time(call: Call<'_>, time: Option<&DateTime>) -> Result<Timestamp, PortError> {

@@ -44,6 +44,7 @@ impl Watch {
                     settings.copies_per_second,
                 )
                 .in_parts_of(settings.part_sizes)
+                .thawing(settings.thaw)
                 .until(deadline.clone());
                 let guard = Guard::acting(reading, journal, SystemClock, copies, mandate);
                 Self::Acting(Box::new(guard.of_instance(instance)))

@@ -28,6 +28,7 @@ pub mod root;
 pub mod shown;
 pub mod sinks;
 pub mod snapshot;
+pub mod thaw;
 pub mod timestamp;
 pub mod verdict;
 pub mod version;

@@ -346,6 +346,14 @@ fn wanted(deletion: &Deletion, look: &Look<'_>, now: Timestamp, verdict: &mut Ve
             why: LaterReason::OncePerDay,
         };
     }
+    let permit = |source| {
+        Permit::granted(
+            deletion.location.clone(),
+            source,
+            look.rule.map(str::to_owned),
+            look.storage_class.map(str::to_owned),
+        )
+    };
     if let Some(problem) = look.sources.problem_for(deletion.told) {
         return match problem {
             SourceProblem::Lost(code) => Outcome::Lost(code),
@@ -355,13 +363,17 @@ fn wanted(deletion: &Deletion, look: &Look<'_>, now: Timestamp, verdict: &mut Ve
                 }
                 Outcome::Report(code)
             }
-            SourceProblem::Archived => {
+            SourceProblem::Archived { asked } => {
                 if let Some(about) = &verdict.decided_by {
                     verdict.findings.push((FindingCode::Archived, about.clone()));
                 }
+                if look.protect == Protect::Report {
+                    return Outcome::Report(FindingCode::ReportOnly);
+                }
+                let ask = look.sources.chosen().filter(|_| !asked).map(permit);
                 Outcome::Later {
                     not_before: now,
-                    why: LaterReason::Thaw,
+                    why: LaterReason::Thaw(ask.map(Box::new)),
                 }
             }
         };
@@ -370,12 +382,7 @@ fn wanted(deletion: &Deletion, look: &Look<'_>, now: Timestamp, verdict: &mut Ve
         return Outcome::Report(FindingCode::ReportOnly);
     }
     match look.sources.chosen() {
-        Some(source) => Outcome::Restore(Permit::granted(
-            deletion.location.clone(),
-            source,
-            look.rule.map(str::to_owned),
-            look.storage_class.map(str::to_owned),
-        )),
+        Some(source) => Outcome::Restore(permit(source)),
         None => Outcome::Report(FindingCode::NeverThere),
     }
 }

@@ -187,6 +187,14 @@ fn may_be_equal(one: &str, other: &str) -> bool {
 }
 
 impl VersionEntry {
+    /// The storage class as listed; `None` for a marker, or where it isn't said.
+    pub fn storage_class(&self) -> Option<&str> {
+        match &self.kind {
+            VersionKind::Data { storage_class, .. } => storage_class.as_deref(),
+            VersionKind::Marker => None,
+        }
+    }
+
     /// Length in bytes; `None` for a marker.
     pub fn size(&self) -> Option<u64> {
         match &self.kind {

@@ -83,6 +83,20 @@ struct Notice {
     messages: BTreeSet<usize>,
 }
 
+impl Notice {
+    /// Nothing is told yet.
+    fn about(location: ObjectLocation) -> Self {
+        Self {
+            location,
+            told: Told::default(),
+            cause: Cause::Unknown,
+            cause_without_marker: Cause::Unknown,
+            at: None,
+            messages: BTreeSet::new(),
+        }
+    }
+}
+
 impl<R, J, C> Guard<R, J, C, Observing>
 where
     R: Reading + Sync,
@@ -199,14 +213,8 @@ where
                             self.told
                                 .tell(&location, &VersionId::new(&**marker), cause.clone());
                         }
-                        let notice = notices.entry(location.clone()).or_insert_with(|| Notice {
-                            location,
-                            told: Told::default(),
-                            cause: Cause::Unknown,
-                            cause_without_marker: Cause::Unknown,
-                            at: None,
-                            messages: BTreeSet::new(),
-                        });
+                        let notice =
+                            (notices.entry(location.clone())).or_insert_with(|| Notice::about(location));
                         notice.messages.insert(number);
                         notice.told.purged |= purge;
                         notice.told.deleted |= !purge || deleted.what == DeletionKind::Unspecified;
@@ -228,6 +236,16 @@ where
                     }
                     Record::Created(created) if created.key.ends_with(METADATA_FILE) => {
                         written.insert(ObjectLocation::new(&*created.bucket, &*created.key));
+                    }
+                    Record::Other(event) if event.is_thaw_completed() => {
+                        if let (Some(bucket), Some(key)) = (&event.bucket, &event.key) {
+                            let location = ObjectLocation::new(&**bucket, &**key);
+                            // As a sweep would look at it: who hid it is known from the rules and the journal.
+                            let notice =
+                                (notices.entry(location.clone())).or_insert_with(|| Notice::about(location));
+                            notice.messages.insert(number);
+                            notice.told.deleted = true;
+                        }
                     }
                     Record::Created(_) | Record::Other(_) | Record::TestEvent => {}
                 }

@@ -4,11 +4,13 @@
 //! [`Permit`]. No trait here can delete anything but what was never visible: parts of an upload that Stayput began itself.
 
 use std::future::Future;
+use std::time::Duration;
 
 use s3_documents::bucket::Versioning;
 use s3_documents::lifecycle::LifecycleConfiguration;
 use stayput_core::location::ObjectLocation;
 use stayput_core::restoring::Permit;
+use stayput_core::thaw::{Readability, ThawOrder};
 use stayput_core::timestamp::Timestamp;
 use stayput_core::version::{VersionEntry, VersionId};
 
@@ -161,6 +163,8 @@ pub struct ObjectHead {
     pub storage_class: Option<String>,
     /// User metadata: names in lower case, without `x-amz-meta-`.
     pub metadata: Vec<(String, String)>,
+    /// Whether its bytes can be read.
+    pub readability: Readability,
 }
 
 impl ObjectHead {
@@ -227,10 +231,20 @@ pub trait CopyIfAbsent {
     fn copy_if_absent(&self, permit: &Permit) -> impl Future<Output = Result<Copied, PortError>> + Send;
 }
 
-/// All that an acting guard does to objects under a root.
-pub trait Restoring: CopyIfAbsent + CopyInParts {}
+/// Asking for archived bytes.
+pub trait Thaw {
+    /// How it asks.
+    fn order(&self) -> ThawOrder;
 
-impl<M: CopyIfAbsent + CopyInParts> Restoring for M {}
+    /// RestoreObject of the permit's version, unless its head says that this was asked before or that its bytes can be read. How long it takes at
+    /// the most.
+    fn thaw(&self, permit: &Permit) -> impl Future<Output = Result<Duration, PortError>> + Send;
+}
+
+/// All that an acting guard does to objects under a root.
+pub trait Restoring: CopyIfAbsent + CopyInParts + Thaw {}
+
+impl<M: CopyIfAbsent + CopyInParts + Thaw> Restoring for M {}
 
 /// A copy that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]

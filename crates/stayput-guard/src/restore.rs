@@ -1,6 +1,7 @@
 //! Carrying verdicts out: in order, one conditional copy each, `_metadata` only when everything else is there.
 
 use std::future::Future;
+use std::time::Duration;
 
 use stayput_core::restoring::{Permit, copy_metadata};
 use stayput_core::timestamp::Timestamp;
@@ -51,6 +52,9 @@ pub trait Hand {
         hidden_at: Option<Timestamp>,
     ) -> impl Future<Output = Result<Made, PortError>> + Send;
 
+    /// Asks for archived bytes. How long that takes at the most; `None`: it only observes.
+    fn thaw(&self, permit: &Permit) -> impl Future<Output = Result<Option<Duration>, PortError>> + Send;
+
     /// Abandons an upload of ours.
     fn abandon(&self, upload: &OwnUpload) -> impl Future<Output = Result<(), PortError>> + Send;
 }
@@ -89,6 +93,10 @@ impl Hand for Observing {
         Ok(Made::Nothing)
     }
 
+    async fn thaw(&self, _: &Permit) -> Result<Option<Duration>, PortError> {
+        Ok(None)
+    }
+
     async fn abandon(&self, _: &OwnUpload) -> Result<(), PortError> {
         Ok(())
     }
@@ -113,6 +121,10 @@ impl<M: Restoring + Sync> Hand for Acting<M> {
         } else {
             self.port.copy_if_absent(permit).await.map(Made::Whole)
         }
+    }
+
+    async fn thaw(&self, permit: &Permit) -> Result<Option<Duration>, PortError> {
+        self.port.thaw(permit).await.map(Some)
     }
 
     async fn abandon(&self, upload: &OwnUpload) -> Result<(), PortError> {

@@ -9,6 +9,7 @@ use stayput_core::location::{Location, ObjectLocation};
 use stayput_core::metadata_limit::MetadataLimit;
 use stayput_core::restoring::parts::{MAX_SINGLE_COPY_BYTES, PartSizes};
 use stayput_core::root::{Protect, Root, RootError, RootKind, Roots};
+use stayput_core::thaw::{ThawOrder, ThawTier};
 use stayput_core::timestamp::Timestamp;
 use stayput_core::verdict::Policy;
 
@@ -38,6 +39,8 @@ pub struct Settings {
     pub copies_per_second: u32,
     /// What is copied in parts, and how long these are: `copy_in_parts_above`.
     pub part_sizes: PartSizes,
+    /// How archived versions are asked for: `[thaw]`.
+    pub thaw: ThawOrder,
     /// What the guard watches.
     pub mandate: Mandate,
 }
@@ -90,6 +93,11 @@ pub enum SettingsError {
         "copy_in_parts_above is {0}: write at most 5GiB, which is all that one request copies, and at least a byte"
     )]
     InPartsAbove(ByteSize),
+    /// `thaw.days` is shorter than a sweep's interval.
+    #[error(
+        "thaw.days is {0}: write at least 2, since the sweep that copies what was thawed comes once a day"
+    )]
+    ThawDays(u16),
     /// `STAYPUT_MODE` is neither.
     #[error("STAYPUT_MODE is {0:?}: write observe or restore")]
     Mode(String),
@@ -126,6 +134,8 @@ struct Document {
     stayput: StayputDocument,
     #[serde(default)]
     budget: BudgetDocument,
+    #[serde(default)]
+    thaw: ThawDocument,
 }
 
 #[derive(Deserialize)]
@@ -160,6 +170,20 @@ struct BudgetDocument {
     objects_per_day: u64,
     bytes_per_day: ByteSize,
     copies_per_second: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct ThawDocument {
+    tier: ThawTier,
+    days: u16,
+}
+
+impl Default for ThawDocument {
+    fn default() -> Self {
+        let ThawOrder { tier, days } = ThawOrder::default();
+        Self { tier, days }
+    }
 }
 
 impl Default for BudgetDocument {
@@ -245,6 +269,7 @@ impl Settings {
             flink: FlinkDocument::default(),
             stayput: StayputDocument::default(),
             budget: BudgetDocument::default(),
+            thaw: ThawDocument::default(),
         })
     }
 
@@ -324,6 +349,11 @@ impl Settings {
         if !(1..=MAX_SINGLE_COPY_BYTES).contains(&in_parts_above.as_u64()) {
             return Err(SettingsError::InPartsAbove(in_parts_above));
         }
+        let ThawDocument { tier, days } = document.thaw;
+        // The sweep comes once a day, and must find the bytes still there.
+        if days < 2 {
+            return Err(SettingsError::ThawDays(days));
+        }
         let mut ours = document.stayput.guards;
         ours.extend(document.stayput.role.clone());
         Ok(Self {
@@ -335,6 +365,7 @@ impl Settings {
                 single: in_parts_above.as_u64(),
                 ..PartSizes::S3
             },
+            thaw: ThawOrder { tier, days },
             mandate: Mandate {
                 roots: Roots::new(roots),
                 control,
@@ -440,6 +471,14 @@ mod tests {
                 "settle",
             ),
             ("[[roots]]\nuri='hdfs://b/c/'\nkind='checkpoints'", "roots.uri"),
+            (
+                "[[roots]]\nuri='s3://b/c/'\nkind='checkpoints'\n[thaw]\ndays=1",
+                "thaw.days",
+            ),
+            (
+                "[[roots]]\nuri='s3://b/c/'\nkind='checkpoints'\n[thaw]\ntier='fast'",
+                "tier",
+            ),
             (
                 "copy_in_parts_above='6GiB'\n[[roots]]\nuri='s3://b/c/'\nkind='checkpoints'",
                 "copy_in_parts_above",

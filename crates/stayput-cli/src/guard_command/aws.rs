@@ -36,6 +36,7 @@ pub async fn on_aws(
             .map(|control| S3Journal::new(&connection, control)),
         clock: SystemClock,
         copies: Copies::new(&connection, control, settings.copies_per_second)
-            .in_parts_of(settings.part_sizes),
+            .in_parts_of(settings.part_sizes)
+            .thawing(settings.thaw),
     })
 }

@@ -72,7 +72,7 @@ fn exit_of(told: &Told<'_>) -> Exit {
             (Outcome::Restore(_), Done::Copied { .. } | Done::AlreadyCopied | Done::WrittenByOthers) => {
                 Exit::Fine
             }
-            (Outcome::Restore(_), Done::Nothing | Done::WouldCopy) => Exit::Findings,
+            (Outcome::Restore(_), Done::Nothing | Done::WouldCopy | Done::ThawAsked { .. }) => Exit::Findings,
             (Outcome::Leave(_), _) => Exit::Fine,
         });
     }

@@ -40,7 +40,11 @@ impl Line {
             Done::Failed(why) => Some(why),
             Done::WrittenByOthers => Some("somebody else wrote the key meanwhile".to_owned()),
             Done::Unfinished { copied, of } => Some(format!("{copied} of {of} bytes are copied")),
-            Done::Nothing | Done::WouldCopy | Done::Copied { .. } | Done::AlreadyCopied => None,
+            Done::ThawAsked { .. }
+            | Done::Nothing
+            | Done::WouldCopy
+            | Done::Copied { .. }
+            | Done::AlreadyCopied => None,
         };
         Self {
             look,

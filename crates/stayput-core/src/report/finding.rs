@@ -300,7 +300,7 @@ impl FindingCode {
                 "archived",
                 Urgent,
                 "The version that fits is in an archive class and must be thawed before it can be copied.",
-                "Thaw it with `aws s3api restore-object` on that version; this Stayput copies when it is readable.",
+                "Where it restores, Stayput asks S3 for it (`[thaw]` in the settings) and copies it when it is readable: up to half a day, of a deep archive up to two days. Else thaw it with `aws s3api restore-object` on that version.",
             ),
             Self::ReportOnly => (
                 "report_only",

@@ -32,7 +32,12 @@ pub enum Done {
         /// So many bytes it has.
         of: u64,
     },
-    /// The copy failed, for this reason.
+    /// S3 was asked to thaw the version.
+    ThawAsked {
+        /// When its bytes can be read, at the latest.
+        ready_by: Timestamp,
+    },
+    /// The copy, or what it needs, failed, for this reason.
     Failed(String),
 }
 
@@ -192,6 +197,11 @@ fn what_follows(verdict: &Verdict, done: &Done) -> String {
             format!("It would be put back from version {}.", permit.source().version)
         }
         (Outcome::Leave(reason), _) => leave(reason).to_owned(),
+        (Outcome::Later { .. }, Done::ThawAsked { ready_by }) => {
+            format!(
+                "It lies in an archive; S3 was asked to thaw it, which is done by {ready_by}. Then it is copied by the next look or sweep."
+            )
+        }
         (Outcome::Later { not_before, why }, _) => match why {
             LaterReason::Transient(why) => {
                 format!("That couldn't be judged just now: {why}. It is looked at again.")

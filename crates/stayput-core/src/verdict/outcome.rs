@@ -100,8 +100,8 @@ pub enum LaterReason {
     NewerUnderWay,
     /// Something couldn't be read just now.
     Transient(String),
-    /// The version must be thawed first.
-    Thaw,
+    /// The version must be thawed first: with leave to ask for that, unless somebody has asked already.
+    Thaw(Option<Box<Permit>>),
     /// Stayput is paused.
     Paused,
     /// The day's budget is spent.
@@ -122,7 +122,8 @@ impl LaterReason {
             Self::MayBeADiscard => "may be a discard under way",
             Self::NewerUnderWay => "a newer checkpoint is under way",
             Self::Transient(_) => "couldn't be read just now",
-            Self::Thaw => "must be thawed first",
+            Self::Thaw(Some(_)) => "must be thawed first",
+            Self::Thaw(None) => "is being thawed",
             Self::Paused => "paused",
             Self::BudgetSpent => "budget spent",
             Self::OncePerDay => "restored within 24 hours",

@@ -6,9 +6,10 @@ use s3_documents::bucket::Versioning;
 
 use crate::report::finding::FindingCode;
 use crate::restoring::Source;
+use crate::thaw::Readability;
 use crate::timestamp::Timestamp;
 use crate::verdict::Told;
-use crate::version::{KeyHistory, VersionEntry, VersionKind, is_archive_class};
+use crate::version::{KeyHistory, VersionEntry, VersionKind};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
@@ -21,6 +22,8 @@ pub struct Candidate<'c> {
     pub restored_before: u32,
     /// When its bytes were first written.
     pub first_written: Timestamp,
+    /// Whether its bytes can be copied now: by the class of the listing, or, once it was asked, by its head.
+    pub readability: Readability,
 }
 
 /// The versions of one object and what may be done with them.
@@ -42,7 +45,10 @@ pub enum SourceProblem {
     /// A person must do it, or nothing was ever there.
     Report(FindingCode),
     /// It must be thawed first.
-    Archived,
+    Archived {
+        /// Somebody has asked for that already.
+        asked: bool,
+    },
 }
 
 impl Sources<'_> {
@@ -82,12 +88,11 @@ impl Sources<'_> {
         if self.versioning == Versioning::Suspended {
             return report(FindingCode::VersioningSuspended);
         }
-        if let VersionKind::Data { storage_class, .. } = &candidate.version.kind
-            && storage_class.as_deref().is_some_and(is_archive_class)
-        {
-            return Some(SourceProblem::Archived);
+        match candidate.readability {
+            Readability::Now => None,
+            Readability::Thawing => Some(SourceProblem::Archived { asked: true }),
+            Readability::Archived => Some(SourceProblem::Archived { asked: false }),
         }
-        None
     }
 
     /// The candidate as the source of a copy.

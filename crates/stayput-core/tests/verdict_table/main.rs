@@ -11,6 +11,7 @@ use stayput_core::location::ObjectLocation;
 use stayput_core::loss::{DirectoryUse, Loss, MetadataState, MissingObject};
 use stayput_core::report::finding::FindingCode;
 use stayput_core::root::Protect;
+use stayput_core::thaw::Readability;
 use stayput_core::timestamp::Timestamp;
 use stayput_core::verdict::{
     Candidate, Deletion, Evidence, LaterReason, LeaveReason, Look, Outcome, Policy, Proof, Referrer, Sources,
@@ -60,6 +61,7 @@ struct Case {
     told: Told,
     visible: Option<bool>,
     protect: Protect,
+    readability: Option<Readability>,
     released: bool,
     versioning: Versioning,
     history: KeyHistory,
@@ -91,6 +93,7 @@ fn shared(cause: Cause, class: Class) -> Case {
         },
         visible: None,
         protect: Protect::Default,
+        readability: None,
         released: false,
         versioning: Versioning::Enabled,
         history: history(100, "STANDARD"),
@@ -190,6 +193,8 @@ impl Case {
                 version,
                 restored_before: self.restored_before,
                 first_written: version.last_modified,
+                readability: (self.readability)
+                    .unwrap_or_else(|| Readability::of_class(version.storage_class())),
             });
         let look = Look {
             visible: self.visible,

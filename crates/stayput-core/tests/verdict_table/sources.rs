@@ -8,11 +8,24 @@ fn an_archived_version_waits_and_people_are_told() {
     assert!(matches!(
         case.outcome(),
         Outcome::Later {
-            why: LaterReason::Thaw,
+            why: LaterReason::Thaw(Some(_)),
             ..
         }
     ));
     assert_eq!(case.seen().findings[0].0, FindingCode::Archived);
+    let thawing = case.clone().with(|c| c.readability = Some(Readability::Thawing));
+    assert!(matches!(
+        thawing.outcome(),
+        Outcome::Later {
+            why: LaterReason::Thaw(None),
+            ..
+        }
+    ));
+    case.clone()
+        .with(|c| c.readability = Some(Readability::Now))
+        .restores();
+    case.with(|c| c.protect = Protect::Report)
+        .reports(FindingCode::ReportOnly);
 }
 
 #[test]

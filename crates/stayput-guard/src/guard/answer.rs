@@ -132,7 +132,7 @@ where
     async fn restrain(&self, judged: &mut [Judged]) {
         if !judged
             .iter()
-            .any(|j| matches!(j.verdict.outcome, Outcome::Restore(_)))
+            .any(|j| asks_for_something(&j.verdict.outcome).is_some())
         {
             return;
         }
@@ -151,7 +151,7 @@ where
         order.sort_by_key(|n| urgency(&judged[*n].verdict));
         for n in order {
             let verdict = &mut judged[n].verdict;
-            let Outcome::Restore(permit) = &verdict.outcome else {
+            let Some(permit) = asks_for_something(&verdict.outcome) else {
                 continue;
             };
             let not_before = self.eyes.now;
@@ -188,7 +188,10 @@ where
     async fn spend(&self, judged: &[Judged], done: &[Done]) -> Option<String> {
         let mut spent = Spent::default();
         for (j, done) in judged.iter().zip(done) {
-            if let (Outcome::Restore(permit), Done::Copied { .. }) = (&j.verdict.outcome, done) {
+            // A thaw costs as a copy does, and counts for itself.
+            if let (Some(permit), Done::Copied { .. } | Done::ThawAsked { .. }) =
+                (asks_for_something(&j.verdict.outcome), done)
+            {
                 spent.objects += 1;
                 spent.bytes = spent.bytes.saturating_add(permit.source().size);
             }
@@ -220,6 +223,7 @@ where
         }
         files.sort_by_key(|(n, _)| urgency(&judged[*n].verdict));
         metadata.sort_by_key(|n| urgency(&judged[*n].verdict));
+        self.ask_for_thaws(judged, &mut done).await;
         let (eyes, hand) = (&self.eyes, self.hand);
         let (large, files): (Vec<_>, Vec<_>) = files
             .into_iter()
@@ -276,6 +280,28 @@ where
             }
         }
         done
+    }
+
+    /// Asks for what lies in an archive. It comes back at a later look, by the sweep or when S3 tells that it is there.
+    async fn ask_for_thaws(&self, judged: &mut [Judged], done: &mut [Done]) {
+        for (j, done) in judged.iter_mut().zip(done) {
+            let Outcome::Later {
+                not_before,
+                why: LaterReason::Thaw(Some(permit)),
+            } = &mut j.verdict.outcome
+            else {
+                continue;
+            };
+            match self.hand.thaw(permit).await {
+                Ok(None) => {}
+                Ok(Some(takes)) => {
+                    let ready_by = self.eyes.now.plus(takes);
+                    *not_before = ready_by;
+                    *done = Done::ThawAsked { ready_by };
+                }
+                Err(e) => *done = Done::Failed(e.to_string()),
+            }
+        }
     }
 
     /// What it names should be there by then: a person must know that it isn't.
@@ -345,7 +371,7 @@ where
     fn postpone(&self, judged: &mut [Judged], why: &str) {
         for j in judged
             .iter_mut()
-            .filter(|j| matches!(j.verdict.outcome, Outcome::Restore(_)))
+            .filter(|j| asks_for_something(&j.verdict.outcome).is_some())
         {
             let not_before = self.eyes.now;
             j.verdict.outcome = Outcome::Later {
@@ -453,6 +479,18 @@ where
     }
 }
 
+/// The permit of a verdict that acts: a copy, or a thaw.
+fn asks_for_something(outcome: &Outcome) -> Option<&Permit> {
+    match outcome {
+        Outcome::Restore(permit) => Some(permit),
+        Outcome::Later {
+            why: LaterReason::Thaw(permit),
+            ..
+        } => permit.as_deref(),
+        _ => None,
+    }
+}
+
 /// Who is served first: running, HA, resting, dormant, spare, then what nobody can say.
 fn urgency(verdict: &Verdict) -> u8 {
     match (verdict.basis, verdict.class) {
@@ -474,6 +512,8 @@ fn comes_again(why: &LaterReason) -> bool {
         | LaterReason::Transient(_)
         | LaterReason::WaitsForItsFiles
         | LaterReason::CopyUnderWay => true,
-        LaterReason::Thaw | LaterReason::Paused | LaterReason::BudgetSpent | LaterReason::OncePerDay => false,
+        LaterReason::Thaw(_) | LaterReason::Paused | LaterReason::BudgetSpent | LaterReason::OncePerDay => {
+            false
+        }
     }
 }

@@ -9,7 +9,7 @@ use stayput_core::loss::MetadataState;
 use stayput_core::report::finding::{Finding, FindingCode};
 use stayput_core::snapshot::{Contents, identity_of};
 use stayput_core::timestamp::Timestamp;
-use stayput_core::verdict::Outcome;
+use stayput_core::verdict::{LaterReason, Outcome};
 
 use super::judging::{Bench, Judged};
 use super::undo::undo_command;
@@ -98,6 +98,7 @@ where
     /// One finding per snapshot and code, and only those that are news.
     pub(super) async fn findings(&mut self, judged: &[Judged]) -> Vec<Finding> {
         let mut all: BTreeMap<(FindingCode, String), Finding> = BTreeMap::new();
+        let mut latest: Option<Timestamp> = None;
         for j in judged {
             let verdict = &j.verdict;
             let about = verdict.decided_by.as_ref().unwrap_or(&verdict.location);
@@ -111,6 +112,13 @@ where
                     .entry((code, about.to_string()))
                     .or_insert_with(|| self.finding(code, &about));
                 finding.count(&verdict.location);
+                if let (FindingCode::Archived, Some(ready_by)) =
+                    (code, thawed_by(&verdict.outcome, self.eyes.now))
+                {
+                    latest = latest.max(Some(ready_by));
+                    finding.because =
+                        latest.map(|at| format!("S3 was asked to thaw it, which is done by {at}"));
+                }
                 if let Some(rule) = self.rule_to_change(j).filter(|_| code.asks_for_another_rule()) {
                     finding.name_rule(rule);
                 }
@@ -208,5 +216,16 @@ where
             }
         }
         None
+    }
+}
+
+/// By when a version that was just asked for is thawed.
+fn thawed_by(outcome: &Outcome, now: Timestamp) -> Option<Timestamp> {
+    match outcome {
+        Outcome::Later {
+            not_before,
+            why: LaterReason::Thaw(_),
+        } if *not_before > now => Some(*not_before),
+        _ => None,
     }
 }

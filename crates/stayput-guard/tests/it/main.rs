@@ -25,4 +25,5 @@ mod streams;
 mod sweep;
 mod tails;
 mod template_settings;
+mod thawing;
 mod unread;

@@ -4,7 +4,8 @@ use s3_documents::bucket::Versioning;
 use stayput_core::lifecycle_rules::{self, RuledObject};
 use stayput_core::report::finding::FindingCode;
 use stayput_core::restoring::copy_metadata;
-use stayput_core::verdict::{Candidate, Deletion, Evidence, Look, Sources, Why, judge};
+use stayput_core::thaw::Readability;
+use stayput_core::verdict::{Candidate, Deletion, Evidence, LaterReason, Look, Sources, Why, judge};
 use stayput_core::version::{KeyHistory, VersionEntry};
 
 use super::{BY_ORPHANS, Bench, Judged};
@@ -134,8 +135,16 @@ where
             look.visible = Some(false);
         }
         let mut verdict = judge(&deletion, &evidence, &look, &policy, self.eyes.now);
-        if let (Outcome::Restore(_), Some(version)) = (&verdict.outcome, fitting) {
-            // Only now is it worth asking how often this key was put back before.
+        let wanted = matches!(
+            verdict.outcome,
+            Outcome::Restore(_)
+                | Outcome::Later {
+                    why: LaterReason::Thaw(_),
+                    ..
+                }
+        );
+        if let (true, Some(version)) = (wanted, fitting) {
+            // Only now is it worth asking how often this key was put back before, and whether an archived version can be read.
             let head = self.eyes.reading.head(location, Some(&version.id)).await?;
             let count = head
                 .metadata_value(copy_metadata::COUNT)
@@ -149,6 +158,7 @@ where
                 first_written: returns.map_or(first_written(&head), |r| {
                     r.first_written.min(first_written(&head))
                 }),
+                readability: head.readability,
             });
             verdict = judge(&deletion, &evidence, &look, &policy, self.eyes.now);
         }
@@ -216,6 +226,7 @@ where
                     version,
                     restored_before: 0,
                     first_written: version.last_modified,
+                    readability: Readability::of_class(version.storage_class()),
                 }),
             },
             protect: root.map_or(Protect::Default, |r| r.protect),
