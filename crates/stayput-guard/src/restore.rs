@@ -133,31 +133,34 @@ impl<M: Restoring + Sync> Hand for Acting<M> {
 }
 
 /// Copies one version back. What stands at the key afterwards is looked at whenever the answer leaves it open.
+///
+/// # Errors
+/// [`PortErrorKind::Unreadable`] alone: no try will ever succeed before a person does something about the key of its encryption.
 pub(crate) async fn put_back<R: Reading + Sync, J: Journal + Sync, H: Hand>(
     eyes: &Eyes<'_, R, J>,
     hand: &H,
     permit: &Permit,
-) -> Done {
+) -> Result<Done, PortError> {
     let mut last = String::new();
     for _ in 0..TRIES {
         let hidden_at = if permit.source().size > hand.single() {
             match eyes.history(permit.location()).await {
                 Ok(history) => history.hidden().map(|hidden| hidden.newest.last_modified),
-                Err(e) => return Done::Failed(e.to_string()),
+                Err(e) => return Ok(Done::Failed(e.to_string())),
             }
         } else {
             None
         };
         let (in_parts, throttled) = match hand.copy(permit, eyes.memory, eyes.now, hidden_at).await {
-            Ok(Made::Nothing) => return Done::WouldCopy,
+            Ok(Made::Nothing) => return Ok(Done::WouldCopy),
             Ok(Made::Whole(Copied {
                 condition_honoured, ..
-            })) => return Done::Copied { condition_honoured },
+            })) => return Ok(Done::Copied { condition_honoured }),
             Ok(Made::Unfinished { copied }) => {
-                return Done::Unfinished {
+                return Ok(Done::Unfinished {
                     copied,
                     of: permit.source().size,
-                };
+                });
             }
             Ok(Made::InParts(copied)) => {
                 "it was hidden again while it was copied".clone_into(&mut last);
@@ -171,27 +174,28 @@ pub(crate) async fn put_back<R: Reading + Sync, J: Journal + Sync, H: Hand>(
                         (None, false)
                     }
                     PortErrorKind::Throttled => (None, true),
-                    _ => return Done::Failed(last),
+                    PortErrorKind::Unreadable => return Err(error),
+                    _ => return Ok(Done::Failed(last)),
                 }
             }
         };
         let history = match eyes.history(permit.location()).await {
             Ok(history) => history,
-            Err(e) => return Done::Failed(e.to_string()),
+            Err(e) => return Ok(Done::Failed(e.to_string())),
         };
         if history.current().is_some() {
-            return match (is_ours(eyes, permit, &history).await, in_parts) {
+            return Ok(match (is_ours(eyes, permit, &history).await, in_parts) {
                 (Ok(true), Some(condition_honoured)) => Done::Copied { condition_honoured },
                 (Ok(true), None) => Done::AlreadyCopied,
                 (Ok(false), _) => Done::WrittenByOthers,
                 (Err(e), _) => Done::Failed(e.to_string()),
-            };
+            });
         }
         if throttled {
             break;
         }
     }
-    Done::Failed(last)
+    Ok(Done::Failed(last))
 }
 
 /// Whether what is visible is the copy that was asked for: it carries our metadata with this source, or has its bytes.

@@ -19,7 +19,7 @@ use super::{
 use crate::batch::{Answer, Summary};
 use crate::inspect::inspect;
 use crate::memory::Spent;
-use crate::port::PortError;
+use crate::port::{PortError, PortErrorKind};
 use crate::restore::put_back;
 
 /// So many copies are under way at once.
@@ -228,7 +228,7 @@ where
         let (large, files): (Vec<_>, Vec<_>) = files
             .into_iter()
             .partition(|(_, permit)| permit.source().size > hand.single());
-        let mut copied: Vec<(usize, Done)> = stream::iter(files)
+        let mut copied: Vec<(usize, Result<Done, PortError>)> = stream::iter(files)
             .map(|(n, permit)| async move { (n, put_back(eyes, hand, &permit).await) })
             .buffer_unordered(CONCURRENT)
             .collect()
@@ -238,7 +238,7 @@ where
             copied.push((n, put_back(eyes, hand, &permit).await));
         }
         for (n, result) in copied {
-            done[n] = result;
+            done[n] = settle(&mut judged[n], result);
         }
         let mut spoilt = Vec::new();
         for n in metadata {
@@ -247,7 +247,8 @@ where
             let later = match self.what_it_names(&location, judged, &done).await {
                 Ok(ItsFiles::AllThere) => {
                     if let Outcome::Restore(permit) = &judged[n].verdict.outcome {
-                        done[n] = put_back(&self.eyes, self.hand, permit).await;
+                        let result = put_back(&self.eyes, self.hand, permit).await;
+                        done[n] = settle(&mut judged[n], result);
                     }
                     continue;
                 }
@@ -286,9 +287,9 @@ where
     async fn ask_for_thaws(&self, judged: &mut [Judged], done: &mut [Done]) {
         for (j, done) in judged.iter_mut().zip(done) {
             let Outcome::Later {
-                not_before,
                 why: LaterReason::Thaw(Some(permit)),
-            } = &mut j.verdict.outcome
+                ..
+            } = &j.verdict.outcome
             else {
                 continue;
             };
@@ -296,9 +297,12 @@ where
                 Ok(None) => {}
                 Ok(Some(takes)) => {
                     let ready_by = self.eyes.now.plus(takes);
-                    *not_before = ready_by;
+                    if let Outcome::Later { not_before, .. } = &mut j.verdict.outcome {
+                        *not_before = ready_by;
+                    }
                     *done = Done::ThawAsked { ready_by };
                 }
+                Err(e) if e.kind == PortErrorKind::Unreadable => j.tell_that_its_key_is_unusable(&e),
                 Err(e) => *done = Done::Failed(e.to_string()),
             }
         }
@@ -476,6 +480,17 @@ where
             }
         }
         summary
+    }
+}
+
+/// What came of a copy. A key that can't be used makes a verdict of its own.
+fn settle(judged: &mut Judged, result: Result<Done, PortError>) -> Done {
+    match result {
+        Ok(done) => done,
+        Err(e) => {
+            judged.tell_that_its_key_is_unusable(&e);
+            Done::Nothing
+        }
     }
 }
 

@@ -51,12 +51,34 @@ pub(super) struct Judged {
     pub(super) history: Option<KeyHistory>,
     /// When the rules purge the version that could come back.
     pub(super) deadline: Option<Timestamp>,
+    /// What a server said that the finding should tell.
+    pub(super) because: Option<String>,
+}
+
+impl From<Verdict> for Judged {
+    /// Without a look.
+    fn from(verdict: Verdict) -> Self {
+        Self {
+            verdict,
+            history: None,
+            deadline: None,
+            because: None,
+        }
+    }
 }
 
 impl Judged {
     /// Whether anybody deleted it. Only what is told without a deletion is reported without a look at its versions.
     pub(super) fn was_deleted(&self) -> bool {
         self.history.is_some() || !matches!(self.verdict.outcome, Outcome::Report(_))
+    /// It can't be copied, since a key can't be used: nobody but a person can do anything about that.
+    pub(super) fn tell_that_its_key_is_unusable(&mut self, error: &PortError) {
+        let code = FindingCode::KeyUnusable;
+        let verdict = &mut self.verdict;
+        let about = verdict.decided_by.as_ref().unwrap_or(&verdict.location);
+        verdict.findings.push((code, about.clone()));
+        verdict.outcome = Outcome::Report(code);
+        self.because = Some(error.to_string());
     }
 
     /// A finding about an object that nobody deleted.
@@ -66,19 +88,15 @@ impl Judged {
         metadata: ObjectLocation,
         class: Option<Class>,
     ) -> Self {
-        Self {
-            verdict: Verdict {
-                location: object,
-                outcome: Outcome::Report(code),
-                findings: Vec::new(),
-                basis: Basis::Referenced,
-                class,
-                cause: Cause::Unknown,
-                decided_by: Some(metadata),
-            },
-            history: None,
-            deadline: None,
-        }
+        Self::from(Verdict {
+            location: object,
+            outcome: Outcome::Report(code),
+            findings: Vec::new(),
+            basis: Basis::Referenced,
+            class,
+            cause: Cause::Unknown,
+            decided_by: Some(metadata),
+        })
     }
 }
 
@@ -138,11 +156,7 @@ where
         for notice in notices {
             match self.triage(notice, &proof).await {
                 Triage::Outside => self.outside += 1,
-                Triage::Left(verdict) => judged.push(Judged {
-                    verdict: *verdict,
-                    history: None,
-                    deadline: None,
-                }),
+                Triage::Left(verdict) => judged.push(Judged::from(*verdict)),
                 Triage::Look => to_look.push(notice),
             }
         }

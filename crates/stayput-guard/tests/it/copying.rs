@@ -1,11 +1,12 @@
 //! What can happen between the look and the copy, and to the answer of the copy.
 
-use s3_model::{Content, Fault, Model, Object};
+use s3_model::{Content, ErrorCode, Fault, Model, Object, Retention, RetentionMode};
+use stayput_core::report::finding::FindingCode;
 use stayput_core::verdict::{LaterReason, Outcome};
 use stayput_guard::batch::{Answer, Done};
 use stayput_guard::port::PortErrorKind;
 
-use crate::lab::{COPIED, Lab, SETTLE, Who, done_about, outcome_on, word};
+use crate::lab::{COPIED, DAY, Lab, SETTLE, Who, done_about, outcome_on, word};
 
 fn size_of(lab: &Lab, key: &str) -> u64 {
     let version = lab.bucket.version(key, &lab.newest_data(key));
@@ -287,4 +288,80 @@ async fn a_copy_keeps_metadata_and_tags_and_says_where_it_comes_from() {
     assert_eq!(first, Some(written));
     assert_eq!(copy.tags.get("cost-centre").map(String::as_str), Some("42"));
     assert_eq!(copy.storage_class, None, "copies go to STANDARD");
+}
+
+#[tokio::test]
+async fn a_key_that_nobody_can_use_is_told_with_the_servers_words_and_asked_once() {
+    // SSE-C refuses the head already; a KMS key that is disabled may refuse the copy alone.
+    for refuses_head in [true, false] {
+        let lab = Lab::new();
+        let key = lab.shared_of_head()[0].clone();
+        let messages = [lab.delete(Who::Rule, &key)];
+        if refuses_head {
+            let version = lab.newest_data(&key);
+            let refuse = |o: &mut Object| o.refusal = Some(PortErrorKind::Unreadable);
+            assert!(lab.bucket.edit(&key, &version, refuse));
+        } else {
+            let disabled = Fault::code(ErrorCode::KmsDisabled).on("CopyObject").always();
+            lab.model.plan(disabled);
+        }
+        let report = lab.guard().handle(&messages).await;
+        assert_eq!(
+            *outcome_on(&report, &key),
+            Outcome::Report(FindingCode::KeyUnusable)
+        );
+        assert_eq!(report.answers[0].1, Answer::Done, "no wait helps");
+        let finding = report
+            .findings
+            .iter()
+            .find(|f| f.code == FindingCode::KeyUnusable);
+        let finding = finding.expect("it is told");
+        let because = finding.because.as_deref().unwrap_or_default();
+        assert!(
+            because.contains(&key) && because.contains("KMS.DisabledException"),
+            "{because}"
+        );
+        let undo = finding.undo.as_deref().unwrap_or_default();
+        assert!(undo.contains("delete-object"), "{undo}");
+        let copies = lab.model.calls();
+        let copies = copies.iter().filter(|c| c.operation == "CopyObject").count();
+        assert_eq!(copies, usize::from(!refuses_head));
+        assert_eq!((report.summary.reported, report.summary.failed), (1, 0));
+    }
+}
+
+#[tokio::test]
+async fn beside_a_retention_and_a_legal_hold_copies_are_made_and_get_the_default_retention() {
+    let lab = Lab::new();
+    let month = 30 * DAY;
+    lab.bucket
+        .enable_object_lock(Some((RetentionMode::Compliance, month)));
+    let key = lab.shared_of_head()[0].clone();
+    let version = lab.newest_data(&key);
+    let until = lab.model.now().plus(month);
+    assert!(lab.bucket.edit(&key, &version, |o| {
+        o.legal_hold = true;
+        o.retention = Some(Retention {
+            mode: RetentionMode::Compliance,
+            until,
+        });
+    }));
+    let messages = [lab.delete(Who::Rule, &key)];
+    let report = lab.guard().handle(&messages).await;
+    assert_eq!(*done_about(&report, &key), COPIED);
+    let copy = lab.bucket.current(&key).and_then(|v| v.object).expect("the copy");
+    assert_eq!(
+        copy.retention.map(|r| (r.mode, r.until)),
+        Some((RetentionMode::Compliance, until))
+    );
+    assert!(
+        !copy.legal_hold,
+        "a hold is a person's, and stays on the version it was put on"
+    );
+    assert!(
+        lab.bucket
+            .version(&key, &version)
+            .and_then(|v| v.object)
+            .is_some_and(|o| o.legal_hold)
+    );
 }

@@ -279,7 +279,6 @@ async fn a_marker_that_comes_while_parts_are_copied_is_seen_and_the_copy_made_ag
 async fn a_failure_that_doesnt_pass_abandons_the_upload_and_one_that_does_keeps_it() {
     for (kind, kept) in [
         (PortErrorKind::Denied, 0),
-        (PortErrorKind::Unreadable, 0),
         (PortErrorKind::Throttled, 1),
         (PortErrorKind::Transient, 1),
     ] {

@@ -47,11 +47,7 @@ where
                     &self.eyes.mandate.policy,
                     self.eyes.now,
                 );
-                Judged {
-                    verdict,
-                    history: None,
-                    deadline: None,
-                }
+                Judged::from(verdict)
             }
         }
     }
@@ -145,7 +141,19 @@ where
         );
         if let (true, Some(version)) = (wanted, fitting) {
             // Only now is it worth asking how often this key was put back before, and whether an archived version can be read.
-            let head = self.eyes.reading.head(location, Some(&version.id)).await?;
+            let head = match self.eyes.reading.head(location, Some(&version.id)).await {
+                Ok(head) => head,
+                Err(e) if e.kind == PortErrorKind::Unreadable => {
+                    let mut judged = Judged {
+                        history: Some(history),
+                        deadline,
+                        ..Judged::from(verdict)
+                    };
+                    judged.tell_that_its_key_is_unusable(&e);
+                    return Ok(judged);
+                }
+                Err(e) => return Err(e),
+            };
             let count = head
                 .metadata_value(copy_metadata::COUNT)
                 .and_then(|c| c.parse().ok())
@@ -167,6 +175,7 @@ where
             verdict,
             history: Some(history),
             deadline,
+            because: None,
         })
     }
 
