@@ -20,6 +20,8 @@ use crate::journal::S3Journal;
 use crate::probe::Kind;
 use crate::s3::S3;
 
+mod long;
+
 /// One answer.
 struct Answer {
     status: u16,
@@ -44,6 +46,7 @@ fn error(status: u16, code: &'static str) -> Answer {
         "PreconditionFailed" => "<Error><Code>PreconditionFailed</Code><Message>No.</Message></Error>",
         "ConditionalRequestConflict" => "<Error><Code>ConditionalRequestConflict</Code></Error>",
         "NoSuchKey" => "<Error><Code>NoSuchKey</Code></Error>",
+        "NoSuchUpload" => "<Error><Code>NoSuchUpload</Code></Error>",
         "NoSuchBucket" => "<Error><Code>NoSuchBucket</Code></Error>",
         "InvalidObjectState" => "<Error><Code>InvalidObjectState</Code></Error>",
         "NoSuchLifecycleConfiguration" => "<Error><Code>NoSuchLifecycleConfiguration</Code></Error>",
