@@ -238,7 +238,7 @@ where
             copied.push((n, put_back(eyes, hand, &permit).await));
         }
         for (n, result) in copied {
-            done[n] = settle(&mut judged[n], result);
+            done[n] = come_of(&mut judged[n], result);
         }
         let mut spoilt = Vec::new();
         for n in metadata {
@@ -248,7 +248,7 @@ where
                 Ok(ItsFiles::AllThere) => {
                     if let Outcome::Restore(permit) = &judged[n].verdict.outcome {
                         let result = put_back(&self.eyes, self.hand, permit).await;
-                        done[n] = settle(&mut judged[n], result);
+                        done[n] = come_of(&mut judged[n], result);
                     }
                     continue;
                 }
@@ -484,7 +484,7 @@ where
 }
 
 /// What came of a copy. A key that can't be used makes a verdict of its own.
-fn settle(judged: &mut Judged, result: Result<Done, PortError>) -> Done {
+fn come_of(judged: &mut Judged, result: Result<Done, PortError>) -> Done {
     match result {
         Ok(done) => done,
         Err(e) => {

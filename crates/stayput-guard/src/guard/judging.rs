@@ -16,7 +16,7 @@ use stayput_core::version::KeyHistory;
 
 use super::{
     Cause, Class, Eyes, Hand, Journal, LeaveReason, Moment, Naming, Notice, ObjectLocation, Outcome,
-    Prepared, Reading, RootKind, Survey, Timestamp, Told, Verdict, leave_without_a_look,
+    PortError, Prepared, Reading, RootKind, Survey, Timestamp, Told, Verdict, leave_without_a_look,
 };
 use crate::inspect::Inspected;
 
