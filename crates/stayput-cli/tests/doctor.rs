@@ -16,7 +16,8 @@ fn policy(bucket: &str) -> String {
         {"Effect": "Allow", "Resource": format!("arn:aws:s3:::{bucket}"),
          "Action": ["s3:ListBucket", "s3:ListBucketVersions", "s3:GetBucketVersioning", "s3:GetLifecycleConfiguration"]},
         {"Effect": "Allow", "Resource": format!("arn:aws:s3:::{bucket}/*"),
-         "Action": ["s3:GetObject", "s3:GetObjectVersion", "s3:PutObject", "s3:GetObjectVersionTagging", "s3:PutObjectTagging"]},
+         "Action": ["s3:GetObject", "s3:GetObjectVersion", "s3:PutObject", "s3:GetObjectVersionTagging", "s3:PutObjectTagging",
+                    "s3:ListMultipartUploadParts", "s3:AbortMultipartUpload", "s3:RestoreObject"]},
     ]})
     .to_string()
 }

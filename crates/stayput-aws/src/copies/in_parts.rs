@@ -11,6 +11,7 @@ use stayput_guard::port::{Copied, CopiedPart, CopyInParts, OwnUpload, PortError,
 use super::{Copies, carried};
 use crate::failure::Call;
 use crate::paging::Pages;
+use crate::probe::Kind;
 
 impl CopyInParts for Copies {
     fn sizes(&self) -> PartSizes {
@@ -24,10 +25,11 @@ impl CopyInParts for Copies {
     async fn begin(&self, permit: &Permit) -> Result<String, PortError> {
         let at = permit.location();
         let head = self.head_of_source(permit).await?;
-        let tags = if head.tag_count().is_some_and(|n| n > 0) {
-            Some(self.tags(permit).await?)
-        } else {
-            None
+        let tagged = head.tag_count().is_some_and(|n| n > 0);
+        let tags = match self.probe.kind() {
+            Kind::Aws if !tagged => None,
+            // Heads of other servers may not count tags.
+            Kind::Aws | Kind::Other => self.tags(permit).await?,
         };
         let call = Call::on("CreateMultipartUpload", at.bucket(), at.key());
         let request = self
@@ -163,8 +165,8 @@ impl CopyInParts for Copies {
 }
 
 impl Copies {
-    /// The tags of the source, as the header has them.
-    async fn tags(&self, permit: &Permit) -> Result<String, PortError> {
+    /// The tags of the source, as the header has them; `None`: it has none, or the server knows of no tags.
+    async fn tags(&self, permit: &Permit) -> Result<Option<String>, PortError> {
         let at = permit.location();
         let call = Call::on("GetObjectTagging", at.bucket(), at.key());
         let answer = self
@@ -174,13 +176,20 @@ impl Copies {
             .key(at.key())
             .version_id(permit.source().version.as_str())
             .send()
-            .await
-            .map_err(|e| call.failed(&e))?;
+            .await;
+        let answer = match answer.map_err(|e| call.failed(&e)) {
+            Ok(answer) => answer,
+            Err(e) if matches!(e.kind, PortErrorKind::NotFound | PortErrorKind::Unsupported) => {
+                return Ok(None);
+            }
+            Err(e) => return Err(e),
+        };
         let pairs = answer
             .tag_set()
             .iter()
             .map(|tag| format!("{}={}", encode_percent(tag.key()), encode_percent(tag.value())));
-        Ok(pairs.collect::<Vec<_>>().join("&"))
+        let tags = pairs.collect::<Vec<_>>().join("&");
+        Ok(Some(tags).filter(|tags| !tags.is_empty()))
     }
 
     async fn complete_now(

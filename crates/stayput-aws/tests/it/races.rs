@@ -328,7 +328,11 @@ async fn two_guards_bring_a_file_back_once_or_both_see_that_it_is_there(server: 
             match done {
                 Done::Copied { .. } | Done::Nothing => {}
                 Done::AlreadyCopied => at_once += 1,
-                Done::Failed(_) | Done::WrittenByOthers | Done::WouldCopy => panic!("{told}"),
+                Done::Failed(_)
+                | Done::WrittenByOthers
+                | Done::WouldCopy
+                | Done::Unfinished { .. }
+                | Done::ThawAsked { .. } => panic!("{told}"),
             }
         }
         one_after_the_other += usize::from(done.contains(&&Done::Nothing));

@@ -62,6 +62,9 @@ pub fn needs(
                 "s3:PutObject",
                 "s3:GetObjectVersionTagging",
                 "s3:PutObjectTagging",
+                "s3:ListMultipartUploadParts",
+                "s3:AbortMultipartUpload",
+                "s3:RestoreObject",
             ],
             object(bucket, prefix),
         );
