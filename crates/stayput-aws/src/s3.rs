@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use aws_sdk_s3::Client;
 use aws_sdk_s3::operation::head_object::HeadObjectOutput;
-use aws_sdk_s3::types::{BucketVersioningStatus, EncodingType};
+use aws_sdk_s3::types::{ArchiveStatus, BucketVersioningStatus, EncodingType, StorageClass};
 use aws_smithy_types::DateTime;
 use s3_documents::bucket::Versioning;
 use s3_documents::lifecycle::LifecycleConfiguration;
@@ -289,8 +289,8 @@ impl Reading for S3 {
 /// What a head says of the bytes.
 pub(crate) fn readability(head: &HeadObjectOutput) -> Readability {
     Readability::of_head(
-        head.storage_class().map(|class| class.as_str()),
-        head.archive_status().map(|status| status.as_str()),
+        head.storage_class().map(StorageClass::as_str),
+        head.archive_status().map(ArchiveStatus::as_str),
         head.restore(),
     )
 }

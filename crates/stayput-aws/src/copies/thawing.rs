@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use aws_sdk_s3::error::ProvideErrorMetadata;
 use aws_sdk_s3::operation::head_object::HeadObjectOutput;
-use aws_sdk_s3::types::{GlacierJobParameters, RestoreRequest, Tier};
+use aws_sdk_s3::types::{ArchiveStatus, GlacierJobParameters, RestoreRequest, StorageClass, Tier};
 use stayput_core::restoring::Permit;
 use stayput_core::thaw::{Readability, ThawOrder, ThawTier, is_deep};
 use stayput_guard::port::{PortError, Thaw};
@@ -66,7 +66,7 @@ fn request(order: ThawOrder, head: &HeadObjectOutput, call: Call<'_>) -> Result<
 
 fn is_deep_archive(head: &HeadObjectOutput) -> bool {
     head.archive_status()
-        .map(|status| status.as_str())
-        .or(head.storage_class().map(|class| class.as_str()))
+        .map(ArchiveStatus::as_str)
+        .or(head.storage_class().map(StorageClass::as_str))
         .is_some_and(is_deep)
 }
