@@ -35,12 +35,11 @@ async fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
+    let deadline = ready.deadline();
     let function = Arc::new(Mutex::new({
         let namespace = ready.namespace.clone();
         Function::new(move || ready.watch()).measuring_in(namespace)
     }));
-    let deadline = ready.deadline();
-    let function = Arc::new(Mutex::new(Function::new(move || ready.watch())));
     let run = lambda_runtime::run(service_fn(move |event: LambdaEvent<Box<RawValue>>| {
         let (function, deadline) = (Arc::clone(&function), deadline.clone());
         async move {

@@ -72,11 +72,9 @@ pub(crate) struct Ready {
 impl Ready {
     pub(crate) fn watch(&self) -> Watched {
         Watched {
-            guard: Watch::new(&self.connection, &self.settings, &self.instance),
+            guard: Watch::new(&self.connection, &self.settings, &self.instance, &self.deadline),
             requests: self.connection.requests().clone(),
         }
-    pub(crate) fn watch(&self) -> Watch {
-        Watch::new(&self.connection, &self.settings, &self.instance, &self.deadline)
     }
 
     /// When the call at hand must end, to be set at each.

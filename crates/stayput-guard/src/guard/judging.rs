@@ -71,6 +71,8 @@ impl Judged {
     /// Whether anybody deleted it. Only what is told without a deletion is reported without a look at its versions.
     pub(super) fn was_deleted(&self) -> bool {
         self.history.is_some() || !matches!(self.verdict.outcome, Outcome::Report(_))
+    }
+
     /// It can't be copied, since a key can't be used: nobody but a person can do anything about that.
     pub(super) fn tell_that_its_key_is_unusable(&mut self, error: &PortError) {
         let code = FindingCode::KeyUnusable;
