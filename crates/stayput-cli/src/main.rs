@@ -50,7 +50,7 @@ enum Command {
     Pause(switch::Arguments),
     /// Ends a pause
     Resume(switch::Arguments),
-    /// Keeps a snapshot, or all in a directory, as if a job ran on it: whoever deletes it, it comes back
+    /// Lets a snapshot, or all in a directory, count as running, however old it is
     Pin(switch::PlaceArguments),
     /// Takes a pin back
     Unpin(switch::PlaceArguments),
