@@ -61,7 +61,8 @@ fn lint_steps(root: &Path, steps: &mut Steps) {
         run_command(
             cargo(root)
                 .env("RUSTDOCFLAGS", "-Dwarnings")
-                .args(["doc", "--workspace", "--no-deps"]),
+                // With examples comes what tests need: with other features of its crates the SDK would be checked a second time.
+                .args(["doc", "--workspace", "--no-deps", "--lib", "--bins", "--examples"]),
         )
     });
 }
@@ -205,8 +206,8 @@ fn start_ministack(root: &Path) -> Result<MiniStack, String> {
 
 /// Builds the programs for this machine; returns their folder.
 fn build_programs(root: &Path) -> Result<PathBuf, String> {
-    // The whole workspace, as the tests do: with other features the SDK would be compiled a second time.
-    run_command(cargo(root).args(["build", "--workspace", "--bins"]))?;
+    // The whole workspace, and with examples what tests need, as the tests do: with other features the SDK would be compiled a second time.
+    run_command(cargo(root).args(["build", "--workspace", "--bins", "--examples"]))?;
     Ok(target_directory(root)?.join("debug"))
 }
 

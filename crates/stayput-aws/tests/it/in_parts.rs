@@ -6,13 +6,13 @@ use stayput_aws::deadline::Deadline;
 use stayput_aws::journal::S3Journal;
 use stayput_aws::s3::S3;
 use stayput_core::restoring::parts::PartSizes;
-use stayput_core::restoring::{Permit, Source, copy_metadata};
+use stayput_core::restoring::{Permit, copy_metadata};
 use stayput_core::timestamp::Timestamp;
-use stayput_core::version::VersionKind;
 use stayput_guard::guard::{Acting, Hand, Made};
 use stayput_guard::memory::Memory;
 use stayput_guard::port::{Clock, Journal, PortError, PortErrorKind, Reading};
 
+use crate::ports::permit;
 use crate::server::{Bucket, Server, on_servers};
 
 on_servers! {
@@ -63,19 +63,8 @@ async fn hidden(bucket: &Bucket, key: &str) -> (Vec<u8>, Permit, Timestamp) {
     bucket.delete(key).await;
     let reading = S3::new(&bucket.connection);
     let history = bucket.history(&reading, key).await;
-    let newest = history.data_versions().next().expect("a data version");
-    let VersionKind::Data { size, etag, .. } = &newest.kind else {
-        unreachable!()
-    };
-    let source = Source {
-        version: newest.id.clone(),
-        size: *size,
-        etag: etag.clone(),
-        first_written: newest.last_modified,
-        restored_before: 0,
-    };
     let hidden_at = history.hidden().expect("it is hidden").newest.last_modified;
-    (bytes, Permit::by_a_person(bucket.at(key), source), hidden_at)
+    (bytes, permit(bucket.at(key), &history), hidden_at)
 }
 
 fn copies(bucket: &Bucket) -> Copies {

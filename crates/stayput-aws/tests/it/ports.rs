@@ -52,7 +52,7 @@ fn special(server: Server) -> impl Iterator<Item = &'static str> {
 }
 
 /// A permit for the newest data version of a key.
-fn permit(at: ObjectLocation, history: &KeyHistory) -> Permit {
+pub(crate) fn permit(at: ObjectLocation, history: &KeyHistory) -> Permit {
     let newest = history.data_versions().next().expect("a data version");
     let VersionKind::Data { size, etag, .. } = &newest.kind else {
         unreachable!()
