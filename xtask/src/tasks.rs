@@ -58,12 +58,10 @@ fn lint_steps(root: &Path, steps: &mut Steps) {
         run_command(cargo(root).args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
     });
     steps.check("doc", || {
-        run_command(
-            cargo(root)
+        run_command(cargo(root)
                 .env("RUSTDOCFLAGS", "-Dwarnings")
                 // With examples comes what tests need: with other features of its crates the SDK would be checked a second time.
-                .args(["doc", "--workspace", "--no-deps", "--lib", "--bins", "--examples"]),
-        )
+                .args(["doc", "--workspace", "--no-deps", "--lib", "--bins", "--examples"]))
     });
 }
 

@@ -61,7 +61,7 @@ pub enum FindingCode {
     /// The version to copy is in an archive class.
     Archived,
     /// The version to copy is encrypted with a key that can't be used: one of the customer's own (SSE-C), or one that KMS has disabled.
-    KeyUnusable,
+    VersionKeyUnusable,
     /// The root says `protect = "report"`: this would have been restored.
     ReportOnly,
     /// Restoring waits for the end of a pause.
@@ -116,7 +116,7 @@ impl FindingCode {
         Self::NoVersionFits,
         Self::ReferenceLost,
         Self::Archived,
-        Self::KeyUnusable,
+        Self::VersionKeyUnusable,
         Self::ReportOnly,
         Self::Paused,
         Self::BudgetSpent,
@@ -305,8 +305,8 @@ impl FindingCode {
                 "The version that fits is in an archive class and must be thawed before it can be copied.",
                 "Where it restores, Stayput asks S3 for it (`[thaw]` in the settings) and copies it when it is readable: up to half a day, of a deep archive up to two days. Else thaw it with `aws s3api restore-object` on that version.",
             ),
-            Self::KeyUnusable => (
-                "key_unusable",
+            Self::VersionKeyUnusable => (
+                "version_key_unusable",
                 Urgent,
                 "The version that fits is encrypted with a key that Stayput can't use, so it can't be copied: a customer's key in the request (SSE-C), or a KMS key that is disabled or about to be deleted.",
                 "Enable the KMS key, and the next sweep copies it. For SSE-C remove the marker with the undo command, which needs no key; if a rule took the object, change the rule first.",

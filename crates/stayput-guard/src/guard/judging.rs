@@ -75,7 +75,7 @@ impl Judged {
 
     /// It can't be copied, since a key can't be used: nobody but a person can do anything about that.
     pub(super) fn tell_that_its_key_is_unusable(&mut self, error: &PortError) {
-        let code = FindingCode::KeyUnusable;
+        let code = FindingCode::VersionKeyUnusable;
         let verdict = &mut self.verdict;
         let about = verdict.decided_by.as_ref().unwrap_or(&verdict.location);
         verdict.findings.push((code, about.clone()));

@@ -112,7 +112,7 @@ where
                     .entry((code, about.to_string()))
                     .or_insert_with(|| self.finding(code, &about));
                 finding.count(&verdict.location);
-                if code == FindingCode::KeyUnusable && finding.because.is_none() {
+                if code == FindingCode::VersionKeyUnusable && finding.because.is_none() {
                     finding.because.clone_from(&j.because);
                 }
                 if let (FindingCode::Archived, Some(ready_by)) =

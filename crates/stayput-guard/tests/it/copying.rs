@@ -308,13 +308,13 @@ async fn a_key_that_nobody_can_use_is_told_with_the_servers_words_and_asked_once
         let report = lab.guard().handle(&messages).await;
         assert_eq!(
             *outcome_on(&report, &key),
-            Outcome::Report(FindingCode::KeyUnusable)
+            Outcome::Report(FindingCode::VersionKeyUnusable)
         );
         assert_eq!(report.answers[0].1, Answer::Done, "no wait helps");
         let finding = report
             .findings
             .iter()
-            .find(|f| f.code == FindingCode::KeyUnusable);
+            .find(|f| f.code == FindingCode::VersionKeyUnusable);
         let finding = finding.expect("it is told");
         let because = finding.because.as_deref().unwrap_or_default();
         assert!(because.contains(&key), "{because}");
