@@ -164,7 +164,7 @@ async fn a_new_process_and_a_kept_one_give_the_same_verdicts() {
 
 #[tokio::test]
 async fn nothing_is_written_but_copies_under_a_root_and_documents_under_control() {
-    let (mut copies, mut documents, mut observing) = (0, 0, 0);
+    let (mut copies, mut documents, mut thaws, mut observing) = (0, 0, 0, 0);
     for folder in stories::all() {
         let observes = fs::read_to_string(folder.join("stayput.toml"))
             .unwrap()
@@ -182,6 +182,15 @@ async fn nothing_is_written_but_copies_under_a_root_and_documents_under_control(
                     );
                     copies += 1;
                 }
+                // A version in an archive is asked for: nothing changes but that it can be read.
+                "RestoreObject" => {
+                    assert!(
+                        !observes,
+                        "{}: {subject} was asked for by a guard that only observes",
+                        folder.display()
+                    );
+                    thaws += 1;
+                }
                 operation => {
                     assert!(
                         subject.starts_with("s3://ops/stayput/"),
@@ -194,8 +203,8 @@ async fn nothing_is_written_but_copies_under_a_root_and_documents_under_control(
         }
     }
     assert!(
-        copies >= 300 && documents >= 50 && observing >= 1,
-        "{copies} {documents} {observing}"
+        copies >= 300 && documents >= 50 && thaws >= 1 && observing >= 1,
+        "{copies} {documents} {thaws} {observing}"
     );
 }
 
