@@ -270,7 +270,7 @@ fn keep(root: &Path, program: &Path, place: &Place, target: &str) -> Result<(), 
     run(pack.args(["pack", target]).arg(&merged))
 }
 
-/// Mutants of valid inputs for a minute.
+/// Mutants of valid inputs for so many seconds.
 pub(crate) fn mutate(root: &Path, seconds: u32) -> Result<(), String> {
     let mut command = hostile(root);
     command.arg("mutate").arg(seconds.to_string());

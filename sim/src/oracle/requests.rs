@@ -10,7 +10,7 @@ const OF_A_CALL: u64 = 24;
 /// Of a directory the listings of `chk-`, of what is hidden there at each power of ten, of `shared/`, and whether a newer one stands, before and after a copy.
 const OF_A_DIRECTORY: u64 = 10;
 /// A `_metadata` is read, looked for among the hidden ones, and read again for what the log says of it.
-const OF_A_SNAPSHOT: u64 = 5;
+const OF_A_SNAPSHOT: u64 = 4;
 /// Of what is hidden the versions are listed for each snapshot that is asked about, the version that could come back is looked at, copied, looked at again.
 const OF_A_HIDDEN_KEY: u64 = 6;
 
