@@ -228,7 +228,7 @@ async fn carry_out<J: Journal, R: Reading>(
         }
         Act::Pin(p) => {
             memory.switch_on(Switch::Pin, &p.place.to_string()).await?;
-            fine(Some(what_is_pinned(&p.place, reading).await?))
+            fine(Some(what_is_pinned(&p.place, reading).await))
         }
         Act::Unpin(p) => {
             if !before.pinned.contains(&p.place) {
@@ -256,20 +256,19 @@ async fn carry_out<J: Journal, R: Reading>(
 }
 
 /// Says what a pin means, so that a slip of the pen shows.
-async fn what_is_pinned<R: Reading>(place: &ObjectLocation, reading: &R) -> Result<String, PortError> {
+async fn what_is_pinned<R: Reading>(place: &ObjectLocation, reading: &R) -> String {
     let metadata = if place.file_name() == "_metadata" {
         place.clone()
     } else {
         ObjectLocation::new(place.bucket(), format!("{}/_metadata", place.key()))
     };
     match reading.head(&metadata, None).await {
-        Ok(_) => Ok(format!(
-            "{metadata} is there, and counts as running, however old it gets"
-        )),
-        Err(e) if e.kind == PortErrorKind::NotFound => Ok(format!(
+        Ok(_) => format!("{metadata} is there, and counts as running, however old it gets"),
+        Err(e) if e.kind == PortErrorKind::NotFound => format!(
             "there is no {metadata}: every snapshot in a directory below {place} counts as running, if there is any"
-        )),
-        Err(e) => Err(e),
+        ),
+        // The pin is written: that its target can't be looked at takes nothing of it back.
+        Err(e) => format!("pinned, but whether {metadata} is there isn't known: {e}"),
     }
 }
 
@@ -320,4 +319,25 @@ fn write(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use s3_model::{Fault, Model};
+    use stayput_core::timestamp::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn a_pin_whose_target_may_not_be_looked_at_is_a_pin_with_a_note() {
+        let model = Model::new(Timestamp::from_millis(1_796_000_000_000));
+        model.create_bucket("state", s3_documents::bucket::Versioning::Enabled);
+        model.plan(Fault::answers(PortErrorKind::Denied).on("HeadObject"));
+        let job = place("s3://state/flink/0123456789abcdef0123456789abcdef").unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let said = runtime.block_on(what_is_pinned(&job, &model));
+        assert!(said.starts_with("pinned, but whether s3://state/flink/"), "{said}");
+        let said = runtime.block_on(what_is_pinned(&job, &model));
+        assert!(said.contains("every snapshot in a directory below"), "{said}");
+    }
 }

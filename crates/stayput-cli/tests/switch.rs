@@ -43,7 +43,12 @@ fn what_is_switched_is_shown_obeyed_and_taken_back() {
         (0, &true.into()),
         "{paused:?}"
     );
+    let sweep = || stayput(&cloud, &["sweep", "--config", &config]);
+    let paused = sweep();
+    assert_eq!(paused.status, 0, "{paused:?}");
+    assert!(paused.out.contains("; paused: nothing is restored"), "{paused:?}");
     let resumed = call(&["resume"]);
+    assert!(!sweep().out.contains("paused"), "it goes on");
     assert_eq!(
         (resumed.status, &resumed.json()["paused"]),
         (0, &false.into()),

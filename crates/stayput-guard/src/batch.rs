@@ -102,4 +102,7 @@ pub struct Summary {
     pub jobs: u64,
     /// Snapshots in the catalogue.
     pub snapshots: u64,
+    /// Stayput is paused: nothing was restored, whatever is needed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub paused: bool,
 }

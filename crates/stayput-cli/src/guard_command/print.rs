@@ -201,6 +201,9 @@ fn summary_text(summary: &Summary, put_back: u64) -> String {
         Count(summary.snapshots, "snapshot", "snapshots"),
         Count(summary.jobs, "job directory", "job directories")
     );
+    if summary.paused {
+        text.push_str("; paused: nothing is restored until stayput resume");
+    }
     text
 }
 

@@ -444,6 +444,7 @@ where
                 .filter(|(_, j)| !j.snapshots.is_empty())
                 .count() as u64,
             snapshots: self.survey.catalogue.iter().count() as u64,
+            paused: self.eyes.switches.paused,
             ..Summary::default()
         };
         for (j, done) in judged.iter().zip(done) {
