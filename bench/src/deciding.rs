@@ -27,7 +27,7 @@ pub(crate) struct World {
     round: usize,
 }
 
-fn mandate() -> Result<Mandate, String> {
+pub(crate) fn mandate() -> Result<Mandate, String> {
     let root = Root::new(
         &format!("s3://{BUCKET}/checkpoints/"),
         RootKind::Checkpoints,

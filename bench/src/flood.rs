@@ -21,17 +21,58 @@ pub(crate) fn object(job_number: u32, round: usize, n: u32) -> String {
     )
 }
 
+/// What S3 tells of one object that Flink deletes in a versioned bucket whose noncurrent versions expire.
+#[derive(Clone, Copy)]
+pub(crate) enum Told {
+    /// Flink hides it.
+    Hidden,
+    /// The rule takes its version.
+    VersionExpired,
+    /// And the marker that is left alone.
+    MarkerExpired,
+}
+
+impl Told {
+    pub(crate) const ALL: [Self; 3] = [Self::Hidden, Self::VersionExpired, Self::MarkerExpired];
+
+    fn event(self) -> &'static str {
+        match self {
+            Self::Hidden => "ObjectRemoved:DeleteMarkerCreated",
+            Self::VersionExpired | Self::MarkerExpired => "LifecycleExpiration:Delete",
+        }
+    }
+
+    fn principal(self) -> String {
+        match self {
+            Self::Hidden => format!("AWS:{FLINK}:taskmanager-1"),
+            Self::VersionExpired | Self::MarkerExpired => "s3.amazonaws.com".to_owned(),
+        }
+    }
+
+    fn version(self, n: usize) -> String {
+        match self {
+            Self::Hidden | Self::MarkerExpired => format!("marker{n:026}"),
+            Self::VersionExpired => format!("version{n:025}"),
+        }
+    }
+}
+
 /// S3's notification of a deletion by Flink, as the body of a message.
 pub(crate) fn message(key: &str, n: usize) -> String {
+    message_of(Told::Hidden, key, n)
+}
+
+/// The same of any of the three.
+pub(crate) fn message_of(told: Told, key: &str, n: usize) -> String {
     json!({"Records": [{
         "eventVersion": "2.1", "eventSource": "aws:s3", "awsRegion": REGION,
-        "eventTime": "2026-11-28T10:00:00.000Z", "eventName": "ObjectRemoved:DeleteMarkerCreated",
-        "userIdentity": {"principalId": format!("AWS:{FLINK}:taskmanager-1")},
+        "eventTime": "2026-11-28T10:00:00.000Z", "eventName": told.event(),
+        "userIdentity": {"principalId": told.principal()},
         "requestParameters": {"sourceIPAddress": "10.0.0.7"},
         "responseElements": {"x-amz-request-id": format!("{n:016X}"), "x-amz-id-2": "c3RheXB1dCBiZW5jaCBzdGF5cHV0IGJlbmNo".repeat(2)},
         "s3": {"s3SchemaVersion": "1.0", "configurationId": "deletions",
                "bucket": {"name": BUCKET, "ownerIdentity": {"principalId": "A3NL1KOZZKExample"}, "arn": format!("arn:aws:s3:::{BUCKET}")},
-               "object": {"key": key, "versionId": format!("marker{n:026}"), "sequencer": format!("{n:016X}")}}
+               "object": {"key": key, "versionId": told.version(n), "sequencer": format!("{n:016X}")}}
     }]})
     .to_string()
 }

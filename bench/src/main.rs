@@ -11,6 +11,7 @@ mod index;
 mod page;
 mod parser;
 mod record;
+mod scale;
 mod series;
 
 use std::path::{Path, PathBuf};
@@ -21,7 +22,7 @@ use crate::record::Part;
 
 const USAGE: &str = "\
 usage: stayput-bench PART...
-parts: parser, shapes, index, deciding, deletions, start
+parts: parser, shapes, index, deciding, deletions, scale, start
 It measures the parts, keeps the numbers in docs/benchmarks.json and writes docs/benchmarks.md; `page` only writes.
 usage: stayput-bench gate [--keep]
 It counts instructions and holds them against bench/instructions.json, or writes that file.
@@ -56,6 +57,7 @@ impl Place {
             "index" => index::measure(&self.flink()?, &self.work),
             "deciding" => deciding::measure(),
             "deletions" => function::deletions(&self.flink()?, &self.work),
+            "scale" => scale::measure(),
             "start" => function::start(),
             other => Err(format!("{other} is no part\n{USAGE}")),
         }

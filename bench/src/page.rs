@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::record::{Part, Parts, rounded};
 
 /// Parts in the order of the page: name, title, what the figures mean.
-const SECTIONS: [(&str, &str, &str); 6] = [
+const SECTIONS: [(&str, &str, &str); 7] = [
     (
         "parser",
         "Reading a `_metadata`, with Flink beside us",
@@ -41,6 +41,14 @@ const SECTIONS: [(&str, &str, &str); 6] = [
         "The same without a network",
         "The payloads of those deletions read, and decided by a guard in this process before a bucket in memory: ten jobs with one \
          checkpoint of 100,000 references each, which it has read.",
+    ),
+    (
+        "scale",
+        "Storms, and many jobs",
+        "The guard in this process before a bucket in memory. *Storm*: ten jobs delete a hundred thousand objects, and of each S3 tells \
+         three times: Flink's marker, and some days later that the rule for noncurrent versions took the version and then the marker. \
+         *Many*: five hundred jobs with two checkpoints of a thousand files each, beside five thousand directories whose jobs are gone. \
+         CPU time with the bucket's own work in it; each run in a world of its own.",
     ),
     (
         "start",

@@ -394,7 +394,15 @@ const WITH_FLINK: [&str; 4] = ["parser", "shapes", "index", "deletions"];
 /// Measures, and writes docs/benchmarks.md. No parts: all of them.
 pub(crate) fn bench(root: &Path, parts: &[&str]) -> Result<bool, String> {
     let parts = if parts.is_empty() {
-        &["parser", "shapes", "index", "deciding", "deletions", "start"]
+        &[
+            "parser",
+            "shapes",
+            "index",
+            "deciding",
+            "deletions",
+            "scale",
+            "start",
+        ]
     } else {
         parts
     };

@@ -336,7 +336,10 @@ mod tests {
         let job = place("s3://state/flink/0123456789abcdef0123456789abcdef").unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let said = runtime.block_on(what_is_pinned(&job, &model));
-        assert!(said.starts_with("pinned, but whether s3://state/flink/"), "{said}");
+        assert!(
+            said.starts_with("pinned, but whether s3://state/flink/"),
+            "{said}"
+        );
         let said = runtime.block_on(what_is_pinned(&job, &model));
         assert!(said.contains("every snapshot in a directory below"), "{said}");
     }

@@ -25,6 +25,7 @@ mod discover;
 mod eyes;
 mod fetch;
 mod ha;
+mod headless;
 mod hidden;
 mod sinks;
 
@@ -71,6 +72,8 @@ pub(crate) struct Survey {
     pub(crate) failed: Vec<String>,
     /// Directories of which something couldn't be read just now: nobody knows their heads, and they are looked at again at the next call.
     failing: BTreeSet<JobDirectory>,
+    /// Directories of jobs that are gone, or have just begun.
+    headless: headless::Headless,
     /// Which checkpoints HA stores name.
     pub(crate) ha: ha::HaStores,
     /// What sinks keep outside state handles.
@@ -112,8 +115,13 @@ impl Survey {
             jobs.insert(directory);
         }
         if stale {
-            let complete = self.discover(eyes, breadth, &mut jobs, &mut savepoints).await;
-            jobs.extend(self.job_directories());
+            let mut found = BTreeSet::new();
+            let complete = self.discover(eyes, breadth, &mut found, &mut savepoints).await;
+            found.extend(self.job_directories());
+            if breadth == Breadth::Named {
+                found.retain(|job| !self.headless.may_wait(job, eyes.now));
+            }
+            jobs.extend(found);
             // A full index would only refuse what comes next, and says so there.
             let _ = self.catalogue.index.compact();
             if complete {
@@ -137,6 +145,8 @@ impl Survey {
                 Ok(listing) => {
                     self.take_listing(eyes, named, breadth, job.clone(), &listing)
                         .await;
+                    let holds_checkpoints = !self.snapshots_of(&job).is_empty();
+                    self.headless.saw(&job, holds_checkpoints, eyes.now);
                     if breadth == Breadth::Everything {
                         self.look_for_hidden(eyes, &job).await;
                     }

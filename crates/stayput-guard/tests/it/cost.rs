@@ -249,6 +249,87 @@ async fn a_directory_copied_with_its_names_costs_one_listing_and_no_look_for_a_k
     assert_eq!(calls.get("ListObjectVersions"), None, "{calls:?}");
 }
 
+/// What a job left that is gone: no checkpoint, a file of one that never was completed, and shared files.
+fn leave_behind(model: &Model, job: usize) {
+    let bucket = model.bucket(BUCKET).expect("made");
+    for name in [
+        "chk-3/11111111-0000-4000-8000-000000000001",
+        "shared/22222222-0000-4000-8000-000000000001",
+    ] {
+        bucket.put(
+            &format!("{ROOT}{}/{name}", job_id(job)),
+            Object::new(Content::Zeroes(1)),
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_longer_a_directory_is_known_to_hold_no_checkpoint_the_seldomer_it_is_listed() {
+    const GONE: usize = 40;
+    let lab = Lab::new();
+    for job in 0..GONE {
+        leave_behind(&lab.model, job);
+    }
+    let mut guard = lab.guard();
+    let mut requests = 0;
+    for _ in 0..288 {
+        guard
+            .handle(&[lab.delete(Who::Flink, &lab.named_by_nobody())])
+            .await;
+        let calls = lab.model.take_calls();
+        let of_gone = |c: &&Call| (0..GONE).any(|job| c.key.contains(&job_id(job)));
+        requests += calls
+            .iter()
+            .filter(of_gone)
+            .map(|c| u64::from(c.pages))
+            .sum::<u64>();
+        lab.model.advance(5 * MINUTE);
+    }
+    // In a day: the first listing, five minutes later the next, then after 5, 10, 20 ... minutes; with each a look for the file of chk-3.
+    let each = requests / GONE as u64;
+    assert!((10..=24).contains(&each), "{each} requests a day for each");
+}
+
+#[tokio::test]
+async fn a_job_that_begins_where_no_checkpoint_was_is_found_at_once_if_it_is_named_and_else_in_as_long_again()
+{
+    let writer = Writer::new();
+    for named in [true, false] {
+        let lab = Lab::new();
+        leave_behind(&lab.model, 5);
+        let mut guard = lab.guard();
+        let mut known = 0;
+        for _ in 0..12 {
+            let report = guard
+                .handle(&[lab.delete(Who::Flink, &lab.named_by_nobody())])
+                .await;
+            known = report.summary.snapshots;
+            lab.model.advance(5 * MINUTE);
+        }
+        assert!(known > 0);
+        let told = writer.complete(&lab.model, 5, 1, lab.model.now());
+        let mut minutes = 0;
+        loop {
+            let mut messages = vec![lab.delete(Who::Flink, &lab.named_by_nobody())];
+            if named {
+                messages.push(told.clone());
+            }
+            let report = guard.handle(&messages).await;
+            if report.summary.snapshots == known + 1 {
+                break;
+            }
+            assert_eq!(report.summary.snapshots, known);
+            lab.model.advance(5 * MINUTE);
+            minutes += 5;
+            assert!(
+                minutes <= 60,
+                "found in as long again as it was known to be empty"
+            );
+        }
+        assert_eq!(minutes == 0, named, "{minutes} minutes");
+    }
+}
+
 /// `cargo test -p stayput-guard --release --test it how_long -- --ignored --nocapture`
 #[tokio::test]
 #[ignore = "a measurement, to be run with --release and by itself"]
