@@ -40,6 +40,7 @@ EVERYTHING = {
     "BytesPerDay": "5GB",
     "CopiesPerSecond": 9,
     "AlarmEmail": "on-call@example.org",
+    "FindingsTopic": "arn:aws:sns:eu-west-1:111122223333:findings",
     "KmsKeyArns": "arn:aws:kms:eu-west-1:111122223333:key/one,arn:aws:kms:eu-west-1:111122223333:key/two",
 }
 
@@ -51,6 +52,7 @@ SWITCHES = {
     "HaPrefix": ["", "ha/"],
     "CheckpointKeys": ["", "*checkpoints/*"],
     "KmsKeyArns": ["", EVERYTHING["KmsKeyArns"]],
+    "FindingsTopic": ["", EVERYTHING["FindingsTopic"]],
     "MoreBucketArns": ["", EVERYTHING["MoreBucketArns"]],
     "MoreObjectArns": ["", EVERYTHING["MoreObjectArns"]],
     "EventPath": ["s3", "eventbridge"],
@@ -100,6 +102,8 @@ def documents_of(resolved):
         yield "more-objects"
     if p["ControlBucket"]:
         yield "control"
+    if p["FindingsTopic"]:
+        yield "tell"
     if p["Mode"] == "restore":
         yield "copy"
         if p["MoreObjectArns"]:

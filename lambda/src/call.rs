@@ -10,6 +10,7 @@
 //! A scheduled call is the sweep: done, or an error if something couldn't be read just now, so that Lambda calls again.
 
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 
 use futures_util::FutureExt;
@@ -17,6 +18,7 @@ use s3_documents::notification::{Delivery, Record, parse_delivery};
 use serde::Serialize;
 use serde_json::Value;
 use stayput_aws::clock::SystemClock;
+use stayput_core::report::finding::Finding;
 use stayput_core::verdict::LaterReason;
 use stayput_guard::batch::{Answer, BatchReport, Message, Summary};
 use stayput_guard::port::Clock;
@@ -34,7 +36,12 @@ pub(crate) struct Function<J, M> {
     make: M,
     /// Of the metrics.
     namespace: String,
+    /// Findings that the topic didn't take.
+    untold: Vec<Finding>,
 }
+
+/// So many findings are kept to be published later; older ones stand in the log.
+const UNTOLD_AT_MOST: usize = 100;
 
 /// What became of one message.
 enum Fate {
@@ -61,6 +68,8 @@ struct CallSummary {
     left_to_sweep: usize,
     /// Messages or records at which Stayput itself failed.
     panicked: usize,
+    /// Findings that couldn't be published.
+    untold: usize,
     /// What a sweep looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
     sweep: Option<SweepSummary>,
@@ -79,6 +88,7 @@ impl<J: Judge, M: Fn() -> J> Function<J, M> {
             judge: make(),
             make,
             namespace: metrics::NAMESPACE.to_owned(),
+            untold: Vec::new(),
         }
     }
 
@@ -307,7 +317,7 @@ impl<J: Judge, M: Fn() -> J> Function<J, M> {
     }
 
     async fn take(
-        &self,
+        &mut self,
         report: &BatchReport,
         messages: usize,
         summary: &mut CallSummary,
@@ -315,8 +325,9 @@ impl<J: Judge, M: Fn() -> J> Function<J, M> {
     ) -> Vec<Fate> {
         tell::report(report, request);
         summary.collected.add(report);
-        if !report.findings.is_empty()
-            && let Err(e) = self.judge.findings_sent(&report.findings).await
+        let told = self.publish(&report.findings, summary, request).await;
+        if !told.is_empty()
+            && let Err(e) = self.judge.findings_sent(&told).await
         {
             tracing::warn!(target: TARGET, request, "the findings will be sent again: {e}");
         }
@@ -327,6 +338,49 @@ impl<J: Judge, M: Fn() -> J> Function<J, M> {
         fates
     }
 
+    /// Publishes findings, before them those that no topic took in earlier calls. Returns what was published; what wasn't is remembered by
+    /// nobody as told.
+    async fn publish(
+        &mut self,
+        findings: &[Finding],
+        summary: &mut CallSummary,
+        request: &str,
+    ) -> Vec<Finding> {
+        if findings.is_empty() {
+            return Vec::new();
+        }
+        let mut all = std::mem::take(&mut self.untold);
+        all.retain(|old| {
+            !findings
+                .iter()
+                .any(|new| (new.code, &new.about) == (old.code, &old.about))
+        });
+        all.extend(findings.iter().cloned());
+        let results = self.judge.publish(&all).await;
+        let mut told = Vec::with_capacity(all.len());
+        let mut failures: BTreeMap<String, usize> = BTreeMap::new();
+        for (finding, result) in all.into_iter().zip(results) {
+            match result {
+                Ok(()) => told.push(finding),
+                Err(e) => {
+                    *failures.entry(e.to_string()).or_default() += 1;
+                    self.untold.push(finding);
+                }
+            }
+        }
+        let too_many = self.untold.len().saturating_sub(UNTOLD_AT_MOST);
+        self.untold.drain(..too_many);
+        for (why, count) in failures {
+            summary.untold += count;
+            tracing::error!(
+                target: TARGET,
+                request,
+                "{count} findings couldn't be published, so that nobody but this log has them: {why}. They are published with the next finding"
+            );
+        }
+        told
+    }
+
     /// What every call ends with: its summary, and its metrics.
     fn conclude(&self, mut summary: CallSummary, sweep: Option<&SweepReport>, request: &str) {
         summarize(&summary, request);
@@ -335,6 +389,7 @@ impl<J: Judge, M: Fn() -> J> Function<J, M> {
             (Metric::Deletions, count(summary.deletions)),
             (Metric::Malformed, count(summary.malformed)),
             (Metric::Panicked, count(summary.panicked)),
+            (Metric::Untold, count(summary.untold)),
         ];
         let mut sheets = Vec::new();
         if let Some(report) = sweep {

@@ -94,6 +94,7 @@ metrics! {
     Urgent Count,
     CannotJudge Count,
     RepeatOffence Count,
+    Untold Count,
     RuleWillHurt Count,
     ListRequests Count,
     HeadRequests Count,

@@ -6,6 +6,7 @@ use stayput_aws::clock::SystemClock;
 use stayput_aws::connection::{Connection, ConnectionError};
 use stayput_aws::deadline::Deadline;
 use stayput_aws::s3::S3;
+use stayput_aws::topic::Topic;
 use stayput_aws::watch::Watch;
 use stayput_core::location::Location;
 use stayput_guard::port::{Clock, PortError, Reading};
@@ -74,6 +75,7 @@ impl Ready {
         Watched {
             guard: Watch::new(&self.connection, &self.settings, &self.instance, &self.deadline),
             requests: self.connection.requests().clone(),
+            topic: (self.settings.findings_topic.as_ref()).map(|arn| Topic::new(&self.connection, arn)),
         }
     }
 

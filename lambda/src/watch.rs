@@ -1,19 +1,26 @@
 //! The guard, as a call asks for it.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use stayput_aws::requests::Requests;
+use stayput_aws::topic::Topic;
 use stayput_aws::watch::Watch;
 use stayput_core::report::finding::Finding;
 use stayput_guard::batch::{BatchReport, Message};
 use stayput_guard::port::PortError;
 use stayput_guard::sweep::SweepReport;
 
+/// Telling people must not use up the time that Lambda gives for a call.
+const PUBLISHING: Duration = Duration::from_secs(10);
+
 /// What a call asks for. The Lambda's own tests answer it in other ways.
 pub(crate) trait Judge {
     async fn handle(&mut self, messages: &[Message]) -> BatchReport;
     async fn sweep(&mut self) -> SweepReport;
     async fn findings_sent(&self, findings: &[Finding]) -> Result<(), PortError>;
+    /// Publishes findings, if there is a topic for them. What came of each, in their order.
+    async fn publish(&self, findings: &[Finding]) -> Vec<Result<(), PortError>>;
     /// Requests to S3 since this was asked last, by the operation's API name.
     fn requests(&self) -> BTreeMap<String, u64>;
 }
@@ -22,6 +29,7 @@ pub(crate) trait Judge {
 pub(crate) struct Watched {
     pub(crate) guard: Watch,
     pub(crate) requests: Requests,
+    pub(crate) topic: Option<Topic>,
 }
 
 impl Judge for Watched {
@@ -35,6 +43,13 @@ impl Judge for Watched {
 
     async fn findings_sent(&self, findings: &[Finding]) -> Result<(), PortError> {
         self.guard.findings_sent(findings).await
+    }
+
+    async fn publish(&self, findings: &[Finding]) -> Vec<Result<(), PortError>> {
+        match &self.topic {
+            Some(topic) => topic.publish(findings, PUBLISHING).await,
+            None => vec![Ok(()); findings.len()],
+        }
     }
 
     fn requests(&self) -> BTreeMap<String, u64> {

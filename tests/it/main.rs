@@ -4,6 +4,7 @@ mod architecture;
 mod deletions;
 mod docs;
 mod events;
+mod findings;
 mod large;
 mod permissions;
 mod stack;

@@ -1,4 +1,4 @@
-//! The few calls to a local S3, SQS, Lambda and CloudWatch Logs that the tests make, over plain HTTP.
+//! The few calls to a local S3, SQS, SNS, Lambda and CloudWatch Logs that the tests make, over plain HTTP.
 //!
 //! Not by the AWS SDK: the Lambda under test uses it, and what checks it should be another client. The local server
 //! reads the service out of the signature's scope and checks no signature.
@@ -14,7 +14,7 @@ use ureq::http::HeaderMap;
 pub const REGION: &str = "us-east-1";
 const ACCOUNT: &str = "000000000000";
 
-/// A local server that answers for S3, SQS, Lambda and CloudWatch Logs.
+/// A local server that answers for S3, SQS, SNS, Lambda and CloudWatch Logs.
 #[derive(Clone)]
 pub struct Cloud {
     url: String,
@@ -321,6 +321,26 @@ impl Cloud {
             url,
             arn: format!("arn:aws:sqs:{REGION}:{ACCOUNT}:{name}"),
         }
+    }
+
+    /// Makes a topic. Returns its ARN.
+    pub fn make_topic(&self, name: &str) -> String {
+        self.form("sns", &[("Action", "CreateTopic"), ("Name", name)]);
+        format!("arn:aws:sns:{REGION}:{ACCOUNT}:{name}")
+    }
+
+    /// Has a topic send to a queue what fits this filter policy.
+    pub fn subscribe(&self, topic: &str, queue: &Queue, filter: &Value) {
+        let filter = filter.to_string();
+        let fields = [
+            ("Action", "Subscribe"),
+            ("TopicArn", topic),
+            ("Protocol", "sqs"),
+            ("Endpoint", &queue.arn),
+            ("Attributes.entry.1.key", "FilterPolicy"),
+            ("Attributes.entry.1.value", &filter),
+        ];
+        self.form("sns", &fields);
     }
 
     /// Sends a message.

@@ -112,7 +112,7 @@ impl Connection {
     }
 
     /// What the clients of other services are made with.
-    #[cfg(feature = "tools")]
+    #[cfg(any(feature = "tools", feature = "topic"))]
     pub(crate) fn sdk(&self) -> &SdkConfig {
         &self.sdk
     }

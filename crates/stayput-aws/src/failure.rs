@@ -23,7 +23,7 @@ impl<'a> Call<'a> {
     }
 
     /// A call to another service than S3.
-    #[cfg(feature = "tools")]
+    #[cfg(any(feature = "tools", feature = "topic"))]
     pub(crate) fn about(operation: &'static str, subject: &'a str) -> Self {
         Self::on(operation, "", subject)
     }

@@ -7,6 +7,8 @@
 //! | [`Journal`](stayput_guard::port::Journal) | [`journal::S3Journal`] |
 //! | [`Clock`](stayput_guard::port::Clock) | [`clock::SystemClock`] |
 //!
+//! With the feature `topic`, findings are published to a topic of SNS: [`topic`].
+//!
 //! With the feature `tools`, what `stayput doctor`, `setup` and `serve` ask besides: [`bucket_settings`], [`identity`], [`encryption_key`],
 //! [`queue`].
 //!
@@ -38,4 +40,6 @@ pub mod requests;
 pub mod s3;
 #[cfg(test)]
 mod scripted;
+#[cfg(feature = "topic")]
+pub mod topic;
 pub mod watch;

@@ -30,3 +30,4 @@ mod restore;
 pub mod settings;
 mod survey;
 pub mod sweep;
+pub mod topic;

@@ -14,6 +14,7 @@ use stayput_core::timestamp::Timestamp;
 use stayput_core::verdict::Policy;
 
 use crate::mandate::Mandate;
+use crate::topic::{NotATopic, TopicArn};
 
 /// Whether the guard copies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
@@ -33,6 +34,8 @@ pub struct Settings {
     pub mode: Mode,
     /// The queue for messages that wait.
     pub parked_queue: Option<String>,
+    /// The topic that findings are published to.
+    pub findings_topic: Option<TopicArn>,
     /// Our own role's id, if it was given; else it is asked once.
     pub role: Option<String>,
     /// At most so many copies a second in one prefix.
@@ -98,6 +101,9 @@ pub enum SettingsError {
         "thaw.days is {0}: write at least 2, since the sweep that copies what was thawed comes once a day"
     )]
     ThawDays(u16),
+    /// `findings_topic` names no topic.
+    #[error(transparent)]
+    Topic(#[from] NotATopic),
     /// `STAYPUT_MODE` is neither.
     #[error("STAYPUT_MODE is {0:?}: write observe or restore")]
     Mode(String),
@@ -126,6 +132,7 @@ struct Document {
     #[serde(default = "five_gib")]
     copy_in_parts_above: ByteSize,
     parked_queue: Option<String>,
+    findings_topic: Option<String>,
     #[serde(default)]
     roots: Vec<RootDocument>,
     #[serde(default)]
@@ -265,6 +272,7 @@ impl Settings {
             max_metadata_bytes: two_gib(),
             copy_in_parts_above: five_gib(),
             parked_queue: None,
+            findings_topic: None,
             roots: documents,
             flink: FlinkDocument::default(),
             stayput: StayputDocument::default(),
@@ -354,11 +362,13 @@ impl Settings {
         if days < 2 {
             return Err(SettingsError::ThawDays(days));
         }
+        let findings_topic = document.findings_topic;
         let mut ours = document.stayput.guards;
         ours.extend(document.stayput.role.clone());
         Ok(Self {
             mode: document.mode,
             parked_queue: document.parked_queue,
+            findings_topic: findings_topic.as_deref().map(TopicArn::parse).transpose()?,
             role: document.stayput.role,
             copies_per_second: document.budget.copies_per_second,
             part_sizes: PartSizes {
@@ -486,6 +496,10 @@ mod tests {
             (
                 "copy_in_parts_above='0B'\n[[roots]]\nuri='s3://b/c/'\nkind='checkpoints'",
                 "copy_in_parts_above",
+            ),
+            (
+                "findings_topic='findings'\n[[roots]]\nuri='s3://b/c/'\nkind='checkpoints'",
+                "findings_topic",
             ),
             (
                 "control='/tmp'\n[[roots]]\nuri='s3://b/c/'\nkind='checkpoints'",

@@ -1,19 +1,18 @@
 //! The lines that infra/template.yaml rests on: its alarms and its dashboard on metrics, its tables on findings and verdicts.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use stayput_core::cause::Cause;
 use stayput_core::class::Class;
 use stayput_core::location::ObjectLocation;
-use stayput_core::report::finding::{Finding, FindingCode, Severity};
+use stayput_core::report::finding::{FindingCode, Severity};
 use stayput_core::restoring::{Permit, Source};
 use stayput_core::timestamp::Timestamp;
 use stayput_core::verdict::{Basis, Outcome, Verdict};
 use stayput_core::version::VersionId;
 use stayput_guard::batch::{Acted, Done};
-use stayput_guard::port::PortError;
+use stayput_guard::port::{PortError, PortErrorKind};
 
 use super::*;
 use crate::log;
@@ -39,6 +38,15 @@ impl Judge for Prepared {
 
     async fn findings_sent(&self, _: &[Finding]) -> Result<(), PortError> {
         Ok(())
+    }
+
+    /// The last is refused.
+    async fn publish(&self, findings: &[Finding]) -> Vec<Result<(), PortError>> {
+        let mut results = vec![Ok(()); findings.len()];
+        if let Some(last) = results.last_mut() {
+            *last = Err(PortError::new(PortErrorKind::Denied, "Publish", "a topic"));
+        }
+        results
     }
 
     fn requests(&self) -> BTreeMap<String, u64> {
@@ -226,6 +234,7 @@ fn everything_that_is_measured_is_in_those_lines_as_cloudwatch_takes_it() {
         (2.0, 1.0, 1.0)
     );
     assert_eq!((sum("TimeToRestore"), sum("Sweeps")), (1200.0, 1.0));
+    assert_eq!(sum("Untold"), 1.0);
     assert_eq!(sum("Findings"), FindingCode::ALL.len() as f64);
     assert!(taken.iter().all(|m| m.namespace == "Stayput"));
 }

@@ -1,7 +1,6 @@
 //! Whole calls on a model of S3, with the guard as it is deployed: a real job whose objects are deleted.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,7 +9,6 @@ use s3_documents::bucket::Versioning;
 use s3_documents::listing::parse_versions;
 use s3_model::{Content, Fault, Model, ModelBucket, ModelJournal};
 use serde_json::json;
-use stayput_core::report::finding::Finding;
 use stayput_core::timestamp::Timestamp;
 use stayput_core::version::VersionId;
 use stayput_guard::guard::{Acting, Guard};
@@ -44,6 +42,18 @@ impl Judge for OnModel {
 
     async fn findings_sent(&self, findings: &[Finding]) -> Result<(), PortError> {
         self.guard.findings_sent(findings).await
+    }
+
+    /// Keeps what it is told, unless the test says that it can't be reached.
+    async fn publish(&self, findings: &[Finding]) -> Vec<Result<(), PortError>> {
+        let one = |finding: &Finding| match UNREACHABLE.get() {
+            true => Err(PortError::new(PortErrorKind::Transient, "Publish", "a topic")),
+            false => {
+                PUBLISHED.with_borrow_mut(|all| all.push(finding.code.text()));
+                Ok(())
+            }
+        };
+        findings.iter().map(one).collect()
     }
 
     /// The model's count of listings; the real one of all operations is tested where the requests are real.
@@ -151,6 +161,10 @@ fn queue(bodies: &[(&str, String)]) -> Vec<u8> {
 }
 
 thread_local! {
+    /// Whether the topic of findings can't be reached.
+    static UNREACHABLE: Cell<bool> = const { Cell::new(false) };
+    /// The codes of the findings that it took.
+    static PUBLISHED: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
     static LOGGED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -348,6 +362,41 @@ async fn a_scheduled_call_finds_what_no_message_told_of_and_fails_only_if_it_is_
     assert_eq!(summary["way"], "scheduled");
     assert_eq!(summary["restored"], 1);
     assert_eq!(summary["sweep"]["incomplete"]["running"], 1, "{summary}");
+}
+
+#[tokio::test]
+async fn a_topic_that_cannot_be_reached_fails_no_call_and_what_it_did_not_take_is_told_again() {
+    let world = World::with_a_job();
+    let mut function = world.function();
+    drop(world.delete(FLINK, NEEDED));
+    world.model.advance(Duration::from_secs(3600));
+    let schedule = json!({"detail-type": "Scheduled Event", "source": "aws.scheduler", "detail": {}});
+    let schedule = schedule.to_string().into_bytes();
+    UNREACHABLE.set(true);
+    listen();
+    assert_eq!(function.call(&schedule, "r").await, Ok(Value::Null));
+    assert!(world.is_visible(NEEDED));
+    let lines = logged();
+    let told = lines.iter().filter(|l| l.get("finding").is_some()).count();
+    let summary = lines.iter().find_map(|l| l.get("summary")).unwrap();
+    assert!(told >= 1);
+    assert_eq!(summary["untold"], told);
+    assert!(lines.iter().any(|l| l["Untold"] == told), "{lines:#?}");
+
+    // The file is back, so that no look at it finds anything: the next finding brings the old one along.
+    UNREACHABLE.set(false);
+    let file = format!("{JOB}{NEEDED}");
+    world.bucket.put(&file, Content::Zeroes(1));
+    world.model.advance(Duration::from_secs(3600));
+    assert_eq!(function.call(&schedule, "r").await, Ok(Value::Null));
+    let published = PUBLISHED.take();
+    assert_eq!(published.len(), told + 1, "{published:?}");
+    assert!(published.contains(&"deleted_needed"), "{published:?}");
+    assert!(published.contains(&"overwritten"), "{published:?}");
+
+    // Then nothing is news.
+    assert_eq!(function.call(&schedule, "r").await, Ok(Value::Null));
+    assert_eq!(PUBLISHED.take(), Vec::<&str>::new());
 }
 
 /// The guard itself, not a stand-in, behind every shape of event, with a bucket in which nothing is needed.

@@ -1,12 +1,10 @@
 //! What a call answers, with judges that wait, fail or break at certain keys.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
-use stayput_core::report::finding::Finding;
 use stayput_core::timestamp::Timestamp;
 use stayput_guard::port::PortError;
 
@@ -51,6 +49,10 @@ impl Judge for ByKey {
 
     async fn findings_sent(&self, _: &[Finding]) -> Result<(), PortError> {
         Ok(())
+    }
+
+    async fn publish(&self, findings: &[Finding]) -> Vec<Result<(), PortError>> {
+        vec![Ok(()); findings.len()]
     }
 
     fn requests(&self) -> BTreeMap<String, u64> {

@@ -18,6 +18,18 @@ pub enum Severity {
     Lost,
 }
 
+impl Severity {
+    /// Its word, as documents have it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Notice => "notice",
+            Self::Warning => "warning",
+            Self::Urgent => "urgent",
+            Self::Lost => "lost",
+        }
+    }
+}
+
 /// What was found. The text of a code is stable: programs match on it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]

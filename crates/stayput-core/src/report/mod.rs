@@ -1,5 +1,6 @@
 //! Every document that a person or a program sees, and the one place where a sentence is made from it.
 
 pub mod finding;
+pub mod message;
 pub mod summary;
 pub mod verdict;

@@ -21,6 +21,7 @@ fn a_stack_with_nothing_but_a_bucket_observes_with_the_defaults() {
     let default = Settings::from_short("s3://flink-state/checkpoints/", None).unwrap();
     assert_eq!(made.mode, Mode::Observe);
     assert_eq!(made.copies_per_second, default.copies_per_second);
+    assert_eq!(made.findings_topic, None);
     let (m, d) = (&made.mandate, &default.mandate);
     assert_eq!(
         (&m.control, m.protect_since, m.objects_per_day, m.bytes_per_day),
@@ -48,6 +49,10 @@ fn a_stack_with_nothing_but_a_bucket_observes_with_the_defaults() {
 fn every_parameter_reaches_the_setting_that_it_is_for() {
     let made = made("everything");
     assert_eq!((made.mode, made.copies_per_second), (Mode::Restore, 9));
+    assert_eq!(
+        made.findings_topic.as_ref().map(|topic| topic.as_str()),
+        Some("arn:aws:sns:eu-west-1:111122223333:findings")
+    );
     let m = &made.mandate;
     assert_eq!(
         m.control.as_ref().map(ToString::to_string).as_deref(),
