@@ -37,8 +37,7 @@ fn needs(request: &Request) -> Vec<Need> {
     let need = |action: &str| (format!("s3:{action}"), arn(bucket, key));
     let of_version = asks("versionId");
     match (request.method.as_str(), key.is_empty()) {
-        // GetCallerIdentity, which nobody can forbid.
-        ("POST", true) if bucket.is_empty() => Vec::new(),
+        ("POST", true) if bucket.is_empty() => needs_of_form(request.form.as_deref().unwrap_or_default()),
         ("GET", true) if asks("list-type") => vec![need("ListBucket")],
         ("GET", true) if asks("versions") => vec![need("ListBucketVersions")],
         ("GET", true) if asks("versioning") => vec![need("GetBucketVersioning")],
@@ -82,6 +81,22 @@ fn needs(request: &Request) -> Vec<Need> {
     }
 }
 
+/// What a request to SNS or STS needs.
+fn needs_of_form(form: &str) -> Vec<Need> {
+    let field = |name: &str| {
+        let value = form
+            .split('&')
+            .find_map(|part| part.strip_prefix(name)?.strip_prefix('='));
+        value.unwrap_or_default().replace("%3A", ":")
+    };
+    match field("Action").as_str() {
+        // Nobody can forbid it.
+        "GetCallerIdentity" => Vec::new(),
+        "Publish" => vec![("sns:Publish".to_owned(), field("TopicArn"))],
+        other => panic!("a request that no policy was written for: {other:?} in {form}"),
+    }
+}
+
 /// A statement of a policy: what it allows, where.
 struct Statement {
     name: String,
@@ -94,7 +109,12 @@ fn texts(value: &Value) -> Vec<String> {
     all.iter().filter_map(|v| v.as_str().map(str::to_owned)).collect()
 }
 
-/// The statements about S3 of these documents, for a bucket with state and one with the memory.
+/// The topic of findings, as the server names it.
+fn topic() -> String {
+    format!("arn:aws:sns:{REGION}:000000000000:permissions-findings")
+}
+
+/// The statements about S3 and SNS of these documents, for a bucket with state and one with the memory.
 fn statements(documents: &[&str], bucket: &str, control: &str) -> Vec<Statement> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../infra/policies");
     let mut found = Vec::new();
@@ -109,6 +129,7 @@ fn statements(documents: &[&str], bucket: &str, control: &str) -> Vec<Statement>
             ("CheckpointKeys", "flink/*"),
             ("SavepointPrefix", "savepoints/"),
             ("HaPrefix", "ha/"),
+            ("FindingsTopic", &topic()),
         ]
         .iter()
         .fold(text, |text, (name, value)| {
@@ -200,6 +221,9 @@ fn asked_for(bucket: &str, control: Option<&str>, settings: &str) -> Option<BTre
         return None;
     };
     let cloud = Cloud::at(&url);
+    if settings.contains("findings_topic") {
+        assert_eq!(cloud.make_topic("permissions-findings"), topic());
+    }
     let needed = fill(&cloud, bucket);
     let memory = control;
     let control = control.map(|control| {
@@ -311,5 +335,18 @@ fn restoring_asks_for_what_its_policies_allow_and_for_all_of_it() {
     if let Some(asked) = asked_for(bucket, Some(control), "mode = \"restore\"\n") {
         let allowed = statements(&["read", "control", "copy"], bucket, control);
         compare("restore", &asked, &allowed);
+    }
+}
+
+#[test]
+fn telling_asks_for_what_its_policy_allows_and_for_all_of_it() {
+    let bucket = "permissions-tell";
+    let settings = format!("findings_topic = \"{}\"\n", topic());
+    if let Some(asked) = asked_for(bucket, None, &settings) {
+        compare(
+            "observe, telling",
+            &asked,
+            &statements(&["read", "tell"], bucket, ""),
+        );
     }
 }

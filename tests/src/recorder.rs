@@ -15,6 +15,8 @@ pub struct Request {
     pub copies: Option<String>,
     /// Whether tags are sent along, or asked to be copied.
     pub tags: bool,
+    /// The fields of a form, by which SNS and STS are asked, as sent.
+    pub form: Option<String>,
 }
 
 impl Request {
@@ -101,7 +103,7 @@ impl Recorder {
 
 /// One request a connection: then only its head has to be understood.
 fn pass_on(mut client: TcpStream, server: &str, seen: &Mutex<Vec<Request>>) -> io::Result<()> {
-    let (head, rest) = read_head(&mut client)?;
+    let (head, mut rest) = read_head(&mut client)?;
     let mut server = TcpStream::connect(server)?;
     let mut lines = head.lines();
     let first = lines.next().unwrap_or_default();
@@ -111,13 +113,17 @@ fn pass_on(mut client: TcpStream, server: &str, seen: &Mutex<Vec<Request>>) -> i
         target: words.next().unwrap_or_default().to_owned(),
         copies: None,
         tags: false,
+        form: None,
     };
+    let (mut is_form, mut length) = (false, 0);
     let mut asked = format!("{first}\r\n");
     for line in lines.filter(|line| !line.is_empty()) {
         let (name, value) = line.split_once(':').unwrap_or((line, ""));
         let name = name.to_ascii_lowercase();
         match name.as_str() {
             "x-amz-copy-source" => request.copies = Some(value.trim().to_owned()),
+            "content-type" => is_form = value.trim().starts_with("application/x-www-form-urlencoded"),
+            "content-length" => length = value.trim().parse().unwrap_or(0),
             "x-amz-tagging" => request.tags = true,
             "x-amz-tagging-directive" => request.tags |= value.trim() == "COPY",
             _ => {}
@@ -127,6 +133,11 @@ fn pass_on(mut client: TcpStream, server: &str, seen: &Mutex<Vec<Request>>) -> i
         }
     }
     asked.push_str("connection: close\r\n\r\n");
+    if is_form {
+        let missing = length.saturating_sub(rest.len()) as u64;
+        (&mut client).take(missing).read_to_end(&mut rest)?;
+        request.form = Some(String::from_utf8_lossy(&rest).into_owned());
+    }
     seen.lock().unwrap_or_else(PoisonError::into_inner).push(request);
     server.write_all(asked.as_bytes())?;
     server.write_all(&rest)?;
