@@ -115,7 +115,7 @@ fn pass_on(mut client: TcpStream, server: &str, seen: &Mutex<Vec<Request>>) -> i
         tags: false,
         form: None,
     };
-    let (mut is_form, mut length) = (false, 0);
+    let (mut is_form, mut length) = (false, 0_usize);
     let mut asked = format!("{first}\r\n");
     for line in lines.filter(|line| !line.is_empty()) {
         let (name, value) = line.split_once(':').unwrap_or((line, ""));
