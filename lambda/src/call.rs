@@ -447,6 +447,7 @@ fn add(sum: &mut Summary, part: Summary) {
         outside,
         jobs,
         snapshots,
+        paused,
     } = part;
     sum.messages += messages;
     sum.judged += judged;
@@ -473,6 +474,7 @@ fn add(sum: &mut Summary, part: Summary) {
     // Of the catalogue as a whole, not of this call.
     sum.jobs = sum.jobs.max(jobs);
     sum.snapshots = sum.snapshots.max(snapshots);
+    sum.paused |= paused;
 }
 
 fn summarize(summary: &CallSummary, request: &str) {
