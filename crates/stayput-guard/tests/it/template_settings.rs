@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 use stayput_core::root::{Protect, Root, RootKind};
 use stayput_guard::settings::{Mode, Settings};
+use stayput_guard::topic::TopicArn;
 
 /// What the template makes of its parameters; infra/checks compares it with the template.
 fn made(of: &str) -> Settings {
@@ -50,7 +51,7 @@ fn every_parameter_reaches_the_setting_that_it_is_for() {
     let made = made("everything");
     assert_eq!((made.mode, made.copies_per_second), (Mode::Restore, 9));
     assert_eq!(
-        made.findings_topic.as_ref().map(|topic| topic.as_str()),
+        made.findings_topic.as_ref().map(TopicArn::as_str),
         Some("arn:aws:sns:eu-west-1:111122223333:findings")
     );
     let m = &made.mandate;
