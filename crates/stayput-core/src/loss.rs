@@ -1,5 +1,6 @@
 //! What a snapshot has lost: its `_metadata`, its own files, shared ones; as a whole or in part.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::catalogue::{Catalogue, SnapshotId};
@@ -116,19 +117,27 @@ impl Loss {
                 .min()
                 .unwrap_or(at)
         });
-        let newest = |m: &MissingObject| m.history.hidden().map(|h| h.newest.last_modified);
+        let newest = |m: &MissingObject| newest_marker(&m.history);
         Self {
             whole,
             exclusive_missing_by_flink: missing
                 .iter()
                 .any(|m| m.exclusive && m.cause.is_flink_or_unknown()),
             newest_marker: missing.iter().filter_map(newest).chain(hidden_at).max(),
-            oldest_unanswered: missing.iter().filter(|m| m.told).filter_map(newest).min(),
+            oldest_unanswered: oldest_unanswered(&missing),
             metadata,
             missing,
             directory_use,
             first_own_marker,
         }
+    }
+
+    /// The messages at hand tell of these deletions: of what was seen before it was known which.
+    pub fn answers(&mut self, told: &BTreeSet<ObjectLocation>) {
+        for m in &mut self.missing {
+            m.told = told.contains(&m.location);
+        }
+        self.oldest_unanswered = oldest_unanswered(&self.missing);
     }
 
     /// Nothing is missing.
@@ -257,6 +266,15 @@ fn is_own(directory: &str, object: &ObjectLocation) -> bool {
     tail(below) == tail(directory)
 }
 
+fn newest_marker(history: &KeyHistory) -> Option<Timestamp> {
+    history.hidden().map(|h| h.newest.last_modified)
+}
+
+fn oldest_unanswered(missing: &[MissingObject]) -> Option<Timestamp> {
+    let told = missing.iter().filter(|m| m.told);
+    told.filter_map(|m| newest_marker(&m.history)).min()
+}
+
 /// The time of the marker directly above the data version.
 fn marker_time(history: &KeyHistory) -> Option<Timestamp> {
     history.hidden().map(|h| h.above_data.last_modified)
@@ -264,6 +282,9 @@ fn marker_time(history: &KeyHistory) -> Option<Timestamp> {
 
 /// The newest data version that fits every handle that names the object. A changelog file that is one byte longer than
 /// its handles say is surely right; one of another length can only be a compressed one, and is taken if there is no plain one.
+///
+/// Where handles leave the length open (merged files, what only a directory names, what nobody can read), it is that of the version that was
+/// written first: Flink writes a state file once, so what has another length was written over it by somebody else.
 pub fn fitting<'h>(history: &'h KeyHistory, extents: &[Extent]) -> Option<&'h VersionEntry> {
     let fits = |plain: bool| {
         move |v: &&VersionEntry| {
@@ -277,8 +298,7 @@ pub fn fitting<'h>(history: &'h KeyHistory, extents: &[Extent]) -> Option<&'h Ve
             })
         }
     };
-    history
-        .data_versions()
-        .find(fits(true))
-        .or_else(|| history.data_versions().find(fits(false)))
+    let first_written = |plain: bool| history.data_versions().filter(fits(plain)).last();
+    let original = first_written(true).or_else(|| first_written(false))?;
+    history.data_versions().find(|v| v.size() == original.size())
 }

@@ -134,7 +134,8 @@ impl KeyHistory {
     }
 
     /// How often the bytes of this version came back, for servers that don't keep what a copy says of itself: data versions below it that
-    /// have its length and ETag count, where a marker lies between one and the next. An upload that was made twice in a row is no return.
+    /// have its length and ETag count, where a marker lies between one and the next. An upload that was made twice in a row is no return, nor is
+    /// what somebody copied onto itself; its bytes are as old as the first of them all the same.
     /// The ETag of an upload in parts says nothing about a copy of it, which S3 makes in one: there the length alone counts.
     /// `None`: there is no such data version.
     ///
@@ -153,10 +154,8 @@ impl KeyHistory {
         for row in rows {
             match &row.kind {
                 VersionKind::Marker => hidden = true,
-                VersionKind::Data { size: s, etag: e, .. }
-                    if hidden && s == size && may_be_equal(e, etag) =>
-                {
-                    returns.times = returns.times.saturating_add(1);
+                VersionKind::Data { size: s, etag: e, .. } if s == size && may_be_equal(e, etag) => {
+                    returns.times = returns.times.saturating_add(u32::from(hidden));
                     returns.first_written = row.last_modified;
                     hidden = false;
                 }
@@ -266,8 +265,11 @@ mod tests {
             ("amama", 0, Some((2, 0))),
             ("mmammama", 2, Some((2, 0))),
             // An upload that was made twice, once because its answer was lost.
-            ("maa", 1, Some((0, 1))),
-            ("mamaa", 1, Some((1, 1))),
+            ("maa", 1, Some((0, 0))),
+            ("mamaa", 1, Some((1, 0))),
+            // Somebody copied it onto itself.
+            ("aaa", 0, Some((0, 0))),
+            ("aba", 0, Some((0, 0))),
             // Somebody else wrote in between, or before.
             ("mambma", 1, Some((1, 0))),
             ("mamb", 1, Some((0, 2))),

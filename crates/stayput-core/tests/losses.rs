@@ -235,7 +235,20 @@ fn the_newest_version_that_fits_every_handle_comes_back() {
         chosen(&[Extent::AtLeast(50), Extent::AtLeast(90)]).as_deref(),
         Some("right")
     );
-    assert_eq!(chosen(&[Extent::Unknown]).as_deref(), Some("short"));
+    let no_handle_says =
+        "where the length is left open it is what Flink wrote, not what somebody put over it";
+    assert_eq!(
+        chosen(&[Extent::Unknown]).as_deref(),
+        Some("right"),
+        "{no_handle_says}"
+    );
+    assert_eq!(chosen(&[]).as_deref(), Some("right"), "{no_handle_says}");
+    assert_eq!(
+        chosen(&[Extent::AtLeast(10)]).as_deref(),
+        Some("right"),
+        "{no_handle_says}"
+    );
+    assert_eq!(chosen(&[Extent::Exact(17)]).as_deref(), Some("short"));
     assert_eq!(
         chosen(&[Extent::Exact(100), Extent::Exact(17)]),
         None,
@@ -248,8 +261,8 @@ fn the_newest_version_that_fits_every_handle_comes_back() {
     );
     assert_eq!(
         chosen(&[Extent::Changelog(5_000)]).as_deref(),
-        Some("short"),
-        "else it is a compressed one"
+        Some("right"),
+        "else it is a compressed one, as it was first written"
     );
 }
 

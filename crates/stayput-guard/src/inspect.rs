@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::StreamExt;
 use futures_util::stream;
 use stayput_core::catalogue::{Catalogue, SnapshotId};
+use stayput_core::cause::Cause;
 use stayput_core::layout::{self, METADATA_FILE};
 use stayput_core::location::ObjectLocation;
-use stayput_core::loss::{DirectoryUse, Loss, MetadataState, MissingObject};
+use stayput_core::loss::{DirectoryUse, Loss, MetadataState, MissingObject, WHOLE_WITHIN};
 use stayput_core::reference_index::ObjectNo;
 use stayput_core::snapshot::Snapshot;
 use stayput_core::timestamp::Timestamp;
@@ -203,7 +204,8 @@ pub(crate) async fn put_together<R: Reading + Sync, J: Journal + Sync>(
     seen: &SeenObjects,
     told: &BTreeSet<ObjectLocation>,
 ) -> Result<Inspected, PortError> {
-    let (missing, overwritten) = missing_objects(eyes, survey, id, seen, told).await?;
+    let (mut missing, overwritten) = missing_objects(eyes, survey, id, seen, told).await?;
+    ask_who_took_what_went_before(eyes, &state, &mut missing).await?;
     let directory_use = match &state {
         MetadataState::Hidden { at, .. } => directory_use(eyes, survey, id, *at).await?,
         MetadataState::Stands | MetadataState::Gone => DirectoryUse::Quiet,
@@ -275,6 +277,31 @@ async fn missing_objects<R: Reading + Sync, J: Journal + Sync>(
     }
     missing.sort_by(|a, b| a.location.cmp(&b.location));
     Ok((missing, overwritten))
+}
+
+/// Whether a deletion was whole hangs on who took those of the snapshot's own files that went long before `_metadata`: what Flink had taken can't go
+/// with the rest, what a stranger had taken and nobody has put back since makes it a part. The journal may know whom this process didn't hear of.
+async fn ask_who_took_what_went_before<R: Reading + Sync, J: Journal + Sync>(
+    eyes: &Eyes<'_, R, J>,
+    metadata: &MetadataState,
+    missing: &mut [MissingObject],
+) -> Result<(), PortError> {
+    let MetadataState::Hidden { at, cause } = metadata else {
+        return Ok(());
+    };
+    if cause.is_flink_or_unknown() {
+        return Ok(());
+    }
+    for m in missing
+        .iter_mut()
+        .filter(|m| m.exclusive && m.cause == Cause::Unknown)
+    {
+        let marker = m.history.hidden().map(|h| h.above_data.last_modified);
+        if marker.is_some_and(|marker| at.since(marker) > WHOLE_WITHIN) {
+            m.cause = eyes.cause_of(&m.location, &m.history, true).await?;
+        }
+    }
+    Ok(())
 }
 
 /// What was seen of the objects of one directory.

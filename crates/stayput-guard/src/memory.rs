@@ -308,12 +308,25 @@ impl<J: Journal> Memory<J> {
         .await
     }
 
-    /// Whether a snapshot was ever seen claimed.
-    pub async fn was_claimed(&self, metadata: &ObjectLocation) -> Result<bool, PortError> {
-        Ok(self
-            .read::<RememberedSnapshot>(&snapshot_name("claimed", metadata))
-            .await?
-            .is_some())
+    /// Whether a snapshot that was `written` then was ever seen claimed.
+    pub async fn was_claimed(
+        &self,
+        metadata: &ObjectLocation,
+        written: Timestamp,
+    ) -> Result<bool, PortError> {
+        self.remembers("claimed", metadata, written).await
+    }
+
+    /// Whether something is remembered of a snapshot that was `written` then. What is older was said of another one: a run whose ids began again
+    /// writes the same keys.
+    async fn remembers(
+        &self,
+        kind: &str,
+        metadata: &ObjectLocation,
+        written: Timestamp,
+    ) -> Result<bool, PortError> {
+        let remembered: Option<RememberedSnapshot> = self.read(&snapshot_name(kind, metadata)).await?;
+        Ok(remembered.is_some_and(|r| r.at >= written))
     }
 
     /// Remembers that a verdict left a snapshot's loss to Flink.
@@ -332,12 +345,13 @@ impl<J: Journal> Memory<J> {
         .await
     }
 
-    /// Whether a verdict ever left a snapshot's loss to Flink.
-    pub async fn was_left_to_flink(&self, metadata: &ObjectLocation) -> Result<bool, PortError> {
-        Ok(self
-            .read::<RememberedSnapshot>(&snapshot_name("left-to-flink", metadata))
-            .await?
-            .is_some())
+    /// Whether a verdict ever left the loss of a snapshot that was `written` then to Flink.
+    pub async fn was_left_to_flink(
+        &self,
+        metadata: &ObjectLocation,
+        written: Timestamp,
+    ) -> Result<bool, PortError> {
+        self.remembers("left-to-flink", metadata, written).await
     }
 
     /// Remembers that the directory of a snapshot is being put back after a principal deleted it as a whole. Written before the

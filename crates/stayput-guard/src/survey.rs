@@ -16,11 +16,12 @@ use stayput_core::timestamp::Timestamp;
 use stayput_core::version::KeyHistory;
 
 use crate::memory::HiddenIds;
-use crate::port::{Journal, Listing, PortError, PortErrorKind, Reading};
+use crate::port::{Journal, Listing, PortError, Reading};
 pub(crate) use eyes::Eyes;
 pub(crate) use fetch::first_written;
 use fetch::{Fetched, Known, fetch, fetch_all};
 
+mod anew;
 mod discover;
 mod eyes;
 mod fetch;
@@ -74,6 +75,8 @@ pub(crate) struct Survey {
     failing: BTreeSet<JobDirectory>,
     /// Directories of jobs that are gone, or have just begun.
     headless: headless::Headless,
+    /// When a visible `_metadata` was last seen to be what was read, beyond what listings show.
+    asked_about: BTreeMap<ObjectLocation, Timestamp>,
     /// Which checkpoints HA stores name.
     pub(crate) ha: ha::HaStores,
     /// What sinks keep outside state handles.
@@ -122,6 +125,8 @@ impl Survey {
                 found.retain(|job| !self.headless.may_wait(job, eyes.now));
             }
             jobs.extend(found);
+            self.asked_about
+                .retain(|metadata, _| self.catalogue.at(metadata).is_some());
             // A full index would only refuse what comes next, and says so there.
             let _ = self.catalogue.index.compact();
             if complete {
@@ -129,31 +134,7 @@ impl Survey {
             }
         }
         // Jobs that snapshots of the named ones point into are linked by the index and need no listing of their own.
-        let listings: Vec<(JobDirectory, Result<Listing, PortError>)> = stream::iter(jobs)
-            .map(|job| async move {
-                let listing = eyes
-                    .reading
-                    .list(&job.bucket, &format!("{}chk-", job.prefix), true)
-                    .await;
-                (job, listing)
-            })
-            .buffer_unordered(CONCURRENT)
-            .collect()
-            .await;
-        for (job, listing) in listings {
-            match listing {
-                Ok(listing) => {
-                    self.take_listing(eyes, named, breadth, job.clone(), &listing)
-                        .await;
-                    let holds_checkpoints = !self.snapshots_of(&job).is_empty();
-                    self.headless.saw(&job, holds_checkpoints, eyes.now);
-                    if breadth == Breadth::Everything {
-                        self.look_for_hidden(eyes, &job).await;
-                    }
-                }
-                Err(e) => self.fail(job, e.to_string()),
-            }
-        }
+        self.take_jobs(eyes, named, breadth, jobs).await;
         for directory in savepoints {
             self.take_savepoint(eyes, named, &directory.sibling(METADATA_FILE))
                 .await;
@@ -187,37 +168,6 @@ impl Survey {
         }
     }
 
-    /// Of the newest visible checkpoints by id and by time: what isn't what was read is read again.
-    pub(crate) async fn read_what_was_written_again<R: Reading + Sync, J: Journal + Sync>(
-        &mut self,
-        eyes: &Eyes<'_, R, J>,
-        job: &JobDirectory,
-    ) {
-        let record = self.catalogue.job(job);
-        let ids = record.map(|r| r.snapshots.as_slice()).unwrap_or_default();
-        let visible = || {
-            let snapshots = ids.iter().filter_map(|id| self.catalogue.get(*id));
-            snapshots.filter(|s| s.hidden.is_none() && s.directory_id().is_some())
-        };
-        let by_id = visible().max_by_key(|s| s.directory_id());
-        let by_time = visible().max_by_key(|s| s.written);
-        let heads: BTreeMap<ObjectLocation, String> = [by_id, by_time]
-            .into_iter()
-            .flatten()
-            .map(|s| (s.metadata.clone(), s.etag.clone()))
-            .collect();
-        for (metadata, etag) in heads {
-            match eyes.reading.head(&metadata, None).await {
-                Ok(head) if head.etag == etag => {}
-                Ok(_) => self.look_up(eyes, &metadata).await,
-                Err(e) if e.kind == PortErrorKind::NotFound => self.look_up(eyes, &metadata).await,
-                Err(e) if e.is_transient() => self.fail(job.clone(), e.to_string()),
-                // What may not be read the catalogue says.
-                Err(_) => {}
-            }
-        }
-    }
-
     fn fail(&mut self, directory: JobDirectory, why: String) {
         self.failed.push(why);
         self.failing.insert(directory);
@@ -241,6 +191,41 @@ impl Survey {
         {
             let by_ha = self.ha.names(metadata).then_some(Kept::NamedByHa);
             snapshot.kept = pinned.then_some(Kept::Pinned).or(by_ha);
+        }
+    }
+
+    /// Lists these job directories, and takes in what they hold.
+    async fn take_jobs<R: Reading + Sync, J: Journal + Sync>(
+        &mut self,
+        eyes: &Eyes<'_, R, J>,
+        named: &Named,
+        breadth: Breadth,
+        jobs: BTreeSet<JobDirectory>,
+    ) {
+        let listings: Vec<(JobDirectory, Result<Listing, PortError>)> = stream::iter(jobs)
+            .map(|job| async move {
+                let listing = eyes
+                    .reading
+                    .list(&job.bucket, &format!("{}chk-", job.prefix), true)
+                    .await;
+                (job, listing)
+            })
+            .buffer_unordered(CONCURRENT)
+            .collect()
+            .await;
+        for (job, listing) in listings {
+            match listing {
+                Ok(listing) => {
+                    self.take_listing(eyes, named, breadth, job.clone(), &listing)
+                        .await;
+                    let holds_checkpoints = !self.snapshots_of(&job).is_empty();
+                    self.headless.saw(&job, holds_checkpoints, eyes.now);
+                    if breadth == Breadth::Everything {
+                        self.look_for_hidden(eyes, &job).await;
+                    }
+                }
+                Err(e) => self.fail(job, e.to_string()),
+            }
         }
     }
 

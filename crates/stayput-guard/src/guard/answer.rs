@@ -13,8 +13,8 @@ use stayput_core::version::KeyHistory;
 
 use super::judging::{Bench, Judged};
 use super::{
-    Acted, BatchReport, Cause, Class, Done, Hand, Journal, METADATA_FILE, Message, Notice, ObjectLocation,
-    Outcome, Reading, Timestamp, Verdict,
+    Acted, BatchReport, Cause, Class, Done, Hand, Journal, LeaveReason, METADATA_FILE, Message, Notice,
+    ObjectLocation, Outcome, Reading, Timestamp, Verdict,
 };
 use crate::batch::{Answer, Summary};
 use crate::inspect::inspect;
@@ -399,27 +399,35 @@ where
     async fn remember_one(&self, judged: &Judged) -> Result<(), PortError> {
         let verdict = &judged.verdict;
         let memory = self.eyes.memory;
-        match &verdict.outcome {
-            Outcome::Later { .. } | Outcome::Report(_) => {
-                let marker = judged
-                    .history
-                    .as_ref()
-                    .and_then(KeyHistory::hidden)
-                    .map(|h| &h.above_data.id);
-                if let Some(marker) = marker.filter(|_| verdict.cause != Cause::Unknown) {
-                    memory
-                        .remember_cause(&verdict.location, marker, &verdict.cause)
-                        .await?;
-                }
-                if let (Outcome::Report(FindingCode::DiscardCutShort), Some(about)) =
-                    (&verdict.outcome, &verdict.decided_by)
-                {
-                    memory.remember_left_to_flink(about, self.eyes.now).await?;
-                }
-                Ok(())
-            }
-            Outcome::Restore(_) | Outcome::Leave(_) | Outcome::Lost(_) => Ok(()),
+        // A stranger's hand on what went with a checkpoint that Flink took back: the next checkpoint names it all the same, and its message is answered.
+        let needed_again = || judged.is_by_a_stranger() && self.lies_in_no_checkpoint(&verdict.location);
+        let remembers = match &verdict.outcome {
+            Outcome::Later { .. } | Outcome::Report(_) => true,
+            Outcome::Leave(LeaveReason::DiscardedByFlink) => needed_again(),
+            Outcome::Restore(_) | Outcome::Leave(_) | Outcome::Lost(_) => false,
+        };
+        if !remembers {
+            return Ok(());
         }
+        // What is known of this key's own marker says more than who hid the `_metadata` that it went with.
+        let cause = match &judged.key_cause {
+            Cause::Unknown => &verdict.cause,
+            known => known,
+        };
+        let marker = judged
+            .history
+            .as_ref()
+            .and_then(KeyHistory::hidden)
+            .map(|h| &h.above_data.id);
+        if let Some(marker) = marker.filter(|_| *cause != Cause::Unknown) {
+            memory.remember_cause(&verdict.location, marker, cause).await?;
+        }
+        if let (Outcome::Report(FindingCode::DiscardCutShort), Some(about)) =
+            (&verdict.outcome, &verdict.decided_by)
+        {
+            memory.remember_left_to_flink(about, self.eyes.now).await?;
+        }
+        Ok(())
     }
 
     /// The job directory of an object by its path, as a URL; of what lies elsewhere, its own directory.

@@ -137,7 +137,9 @@ where
             return Ok(Some(facts));
         }
         match &cause {
-            Cause::Flink | Cause::Unknown => facts.claimed = self.is_claimed(id, &facts.metadata).await?,
+            Cause::Flink | Cause::Unknown => {
+                facts.claimed = self.is_claimed(id, &facts.metadata, written).await?;
+            }
             Cause::Foreign(principal) if class == Class::Running => {
                 facts.moved = self.survey.catalogue.moved_to(id).is_some();
                 if let (true, Some(at)) = (whole, hidden_at) {
@@ -147,7 +149,11 @@ where
             Cause::Foreign(_) | Cause::Lifecycle | Cause::Ours => {}
         }
         if cause == Cause::Unknown && exclusive_missing {
-            facts.left_to_flink = self.eyes.memory.was_left_to_flink(&facts.metadata).await?;
+            facts.left_to_flink = self
+                .eyes
+                .memory
+                .was_left_to_flink(&facts.metadata, written)
+                .await?;
         }
         Ok(Some(facts))
     }
@@ -174,7 +180,12 @@ where
     }
 
     /// Claimed once is claimed for good: the claimer's own checkpoints may be gone by now.
-    async fn is_claimed(&mut self, id: SnapshotId, metadata: &ObjectLocation) -> Result<bool, PortError> {
+    async fn is_claimed(
+        &mut self,
+        id: SnapshotId,
+        metadata: &ObjectLocation,
+        written: Timestamp,
+    ) -> Result<bool, PortError> {
         if let Some(known) = self.claimed.get(metadata) {
             return Ok(*known);
         }
@@ -182,7 +193,7 @@ where
             self.eyes.memory.remember_claimed(metadata, self.eyes.now).await?;
             true
         } else {
-            self.eyes.memory.was_claimed(metadata).await?
+            self.eyes.memory.was_claimed(metadata, written).await?
         };
         self.claimed.insert(metadata.clone(), claimed);
         Ok(claimed)

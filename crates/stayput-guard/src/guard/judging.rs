@@ -53,6 +53,8 @@ pub(super) struct Judged {
     pub(super) deadline: Option<Timestamp>,
     /// What a server said that the finding should tell.
     pub(super) because: Option<String>,
+    /// Who deleted the key itself, where its versions were looked at. The verdict's cause is that of the `_metadata` where it went with that.
+    pub(super) key_cause: Cause,
 }
 
 impl From<Verdict> for Judged {
@@ -63,6 +65,7 @@ impl From<Verdict> for Judged {
             history: None,
             deadline: None,
             because: None,
+            key_cause: Cause::Unknown,
         }
     }
 }
@@ -71,6 +74,10 @@ impl Judged {
     /// Whether anybody deleted it. Only what is told without a deletion is reported without a look at its versions.
     pub(super) fn was_deleted(&self) -> bool {
         self.history.is_some() || !matches!(self.verdict.outcome, Outcome::Report(_))
+    }
+
+    pub(super) fn is_by_a_stranger(&self) -> bool {
+        matches!(self.key_cause, Cause::Foreign(_))
     }
 
     /// It can't be copied, since a key can't be used: nobody but a person can do anything about that.
@@ -136,9 +143,14 @@ where
         }
     }
 
-    /// For a sweep, which makes these spares whole.
-    pub(super) fn mending(mut self, spares: BTreeSet<ObjectLocation>) -> Self {
+    /// For a sweep, which makes these spares whole and has seen what snapshots lack.
+    pub(super) fn after_a_look(
+        mut self,
+        spares: BTreeSet<ObjectLocation>,
+        inspected: BTreeMap<ObjectLocation, Inspected>,
+    ) -> Self {
         self.mendable = spares;
+        self.inspected = inspected;
         self
     }
 
@@ -149,6 +161,9 @@ where
             .filter(|n| n.told.deleted)
             .map(|n| n.location.clone())
             .collect();
+        for inspected in self.inspected.values_mut() {
+            inspected.loss.answers(&self.told);
+        }
         self.read_what_was_written_again(notices).await;
         self.look_at_ha_if_it_matters(notices).await;
         self.read_sinks_if_it_matters(notices).await;
@@ -169,11 +184,52 @@ where
         for notice in self.what_returning_metadata_lack(&judged) {
             judged.push(self.judge_one(&notice).await);
         }
+        self.ask_new_directories(notices, &mut judged).await;
         judged
     }
 
+    /// What a job that went on elsewhere still needs, its new directory alone may say, and that can be younger than the last look at the roots. Asked
+    /// once a call, and only where somebody but Flink deleted what lies in no checkpoint's own directory, and the answer would be to leave it.
+    async fn ask_new_directories(&mut self, notices: &[Notice], judged: &mut [Judged]) {
+        let by_location: BTreeMap<&ObjectLocation, &Notice> =
+            notices.iter().map(|n| (&n.location, n)).collect();
+        let in_question: Vec<usize> = (0..judged.len())
+            .filter(|n| self.may_be_needed_elsewhere(&judged[*n]))
+            .collect();
+        if in_question.is_empty() || !self.survey.look_for_new_directories(&self.eyes).await {
+            return;
+        }
+        for n in in_question {
+            if let Some(notice) = by_location.get(&judged[n].verdict.location) {
+                judged[n] = self.judge_one(notice).await;
+            }
+        }
+    }
+
+    fn may_be_needed_elsewhere(&self, judged: &Judged) -> bool {
+        let verdict = &judged.verdict;
+        let left = match (&verdict.outcome, &verdict.cause) {
+            (Outcome::Leave(LeaveReason::NotReferenced(_)), Cause::Foreign(_)) => true,
+            // It went with a `_metadata` of which nobody knows who hid it: the job ended or went on elsewhere.
+            (Outcome::Leave(LeaveReason::DiscardedByFlink), Cause::Unknown) => true,
+            (Outcome::Leave(LeaveReason::DiscardedByFlink), _) => judged.is_by_a_stranger(),
+            _ => false,
+        };
+        left && self.lies_in_no_checkpoint(&verdict.location)
+    }
+
+    /// Whether checkpoints of several jobs may name it: it lies in a job's `shared/` or `taskowned/`, or is a log of a changelog.
+    pub(super) fn lies_in_no_checkpoint(&self, location: &ObjectLocation) -> bool {
+        let of_changelog = || {
+            let root = self.eyes.mandate.roots.find(location);
+            root.is_some_and(|(root, _)| root.kind == RootKind::Dstl)
+        };
+        let plain = self.plain_key(location);
+        matches!(Place::of(&plain), Place::Shared { .. } | Place::TaskOwned { .. }) || of_changelog()
+    }
+
     /// A directory that is used again has the same keys: what a warm instance read before may not be what stands there now. Asked only where
-    /// somebody but Flink deleted something, of the two newest that are visible.
+    /// somebody but Flink deleted something.
     async fn read_what_was_written_again(&mut self, notices: &[Notice]) {
         let by_others = |n: &&Notice| n.told.deleted && !matches!(n.cause, Cause::Flink | Cause::Ours);
         let jobs: BTreeSet<_> = notices

@@ -63,7 +63,7 @@ where
         let about_settings = roots::findings(&eyes, &mut look.unread, &mut look.unknown).await;
 
         let notices: Vec<Notice> = look.notices.into_values().collect();
-        let mut bench = Bench::new(eyes, survey, hand, &prepared).mending(look.mendable);
+        let mut bench = Bench::new(eyes, survey, hand, &prepared).after_a_look(look.mendable, look.inspected);
         let mut judged = bench.judge_all(&notices).await;
         judged.extend(look.reports.into_values());
         let mut unread = std::mem::take(&mut look.unread);
@@ -123,6 +123,8 @@ struct Look {
     /// What is told without any deletion.
     reports: BTreeMap<ObjectLocation, Judged>,
     mendable: BTreeSet<ObjectLocation>,
+    /// What was seen of those that aren't whole and that somebody needs, so that nobody looks at them twice.
+    inspected: BTreeMap<ObjectLocation, Inspected>,
     summary: SweepSummary,
     unread: Vec<String>,
     unknown: Vec<String>,
@@ -262,7 +264,11 @@ impl Look {
             if let (true, Some(snapshot)) = (spoilt, survey.catalogue.get(id)) {
                 inspected.overwritten.insert(snapshot.metadata.clone());
             }
-            self.take(eyes, survey, id, &inspected, seen);
+            if self.take(eyes, survey, id, &inspected, seen)
+                && let Some(snapshot) = survey.catalogue.get(id)
+            {
+                self.inspected.insert(snapshot.metadata.clone(), inspected);
+            }
         }
         Ok(())
     }
@@ -293,6 +299,7 @@ impl Look {
         Ok(())
     }
 
+    /// Notes what is to be judged and told of a snapshot. Whether it lacks something that is to be judged.
     fn take<R, J>(
         &mut self,
         eyes: &Eyes<'_, R, J>,
@@ -300,9 +307,11 @@ impl Look {
         id: SnapshotId,
         inspected: &Inspected,
         seen: &SeenObjects,
-    ) {
+    ) -> bool {
         let catalogue = &survey.catalogue;
-        let Some(snapshot) = catalogue.get(id) else { return };
+        let Some(snapshot) = catalogue.get(id) else {
+            return false;
+        };
         let (loss, metadata) = (&inspected.loss, &snapshot.metadata);
         let moment = loss.moment(eyes.now, snapshot.written, eyes.now);
         let class = catalogue.class(id, moment, eyes.mandate.policy.dormant_after);
@@ -322,7 +331,7 @@ impl Look {
                 for m in &loss.missing {
                     *(self.summary.missed_by_spares.entry(m.cause.word())).or_default() += 1;
                 }
-                return;
+                return false;
             }
         }
         if let Some(hidden) = &snapshot.hidden {
@@ -341,8 +350,9 @@ impl Look {
                 }
             }
         }
+        let lacks = !stands || !loss.missing.is_empty();
         if class == Class::Spare || !stands {
-            return;
+            return lacks;
         }
         for object in &inspected.overwritten {
             self.report(FindingCode::Overwritten, object, metadata, class);
@@ -354,6 +364,7 @@ impl Look {
                 }
             }
         }
+        lacks
     }
 
     fn notice_metadata<R, J>(&mut self, eyes: &Eyes<'_, R, J>, metadata: &ObjectLocation, hidden: &HiddenBy) {

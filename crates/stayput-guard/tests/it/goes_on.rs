@@ -2,9 +2,11 @@
 
 use stayput_core::class::Class;
 use stayput_core::verdict::Outcome;
+use stayput_guard::batch::Answer;
 
 use crate::lab::{
-    COPIED, Lab, MINUTE, SETTLE, Who, at, done_about, metadata_key, outcome_on, verdict_on, word,
+    COPIED, JOB_ID, Lab, MINUTE, SETTLE, Who, at, done_about, metadata_key, outcome_on, outcomes,
+    real_metadata, verdict_on, word,
 };
 
 #[tokio::test]
@@ -89,4 +91,39 @@ async fn what_a_job_takes_with_it_right_after_a_checkpoint_isnt_brought_back_for
     let outcome = outcome_on(&report, &shared);
     assert!(!matches!(outcome, Outcome::Restore(_)), "{}", word(outcome));
     assert_eq!(lab.copied(), Vec::<String>::new());
+}
+
+/// A job that goes on elsewhere names the old directory's files in a directory of its own, which can be younger than the last look at the roots.
+#[tokio::test]
+async fn what_a_job_took_along_is_asked_of_a_directory_that_wasnt_there_at_the_last_look() {
+    for who in [Who::Nobody, Who::Alice] {
+        let lab = Lab::new();
+        let mut guard = lab.guard();
+        guard
+            .handle(&[lab.delete(Who::Flink, &lab.named_by_nobody())])
+            .await;
+        let shared = lab.shared_of_head()[0].clone();
+        lab.model.advance(MINUTE);
+        // The new job's first checkpoint names the shared files of the old one.
+        let elsewhere = "00000000000000000000000000000002";
+        for own in lab.own_of_head() {
+            let object = lab.bucket.current(&own).and_then(|v| v.object).expect("data");
+            lab.bucket.put(&own.replace(JOB_ID, elsewhere), object);
+        }
+        lab.bucket
+            .put(&metadata_key(8).replace(JOB_ID, elsewhere), real_metadata(8));
+        lab.model.advance(MINUTE);
+        let by = if who == Who::Nobody { who } else { Who::Flink };
+        let mut gone = lab.delete_all(by, [metadata_key(7), metadata_key(8)]);
+        gone.push(lab.delete(who, &shared));
+        let report = guard.handle(&gone).await;
+        assert!(
+            matches!(report.answers[2].1, Answer::Again { .. }),
+            "{who:?}: {:?}",
+            outcomes(&report)
+        );
+        lab.model.advance(2 * SETTLE);
+        guard.handle(&gone).await;
+        assert_eq!(lab.copied(), [shared], "{who:?}");
+    }
 }

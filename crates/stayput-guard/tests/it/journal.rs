@@ -7,7 +7,7 @@ use stayput_core::report::finding::FindingCode;
 use stayput_core::verdict::{LeaveReason, Outcome};
 use stayput_guard::batch::{Answer, BatchReport, Message};
 use stayput_guard::guard::Guard;
-use stayput_guard::memory::OrphansManifest;
+use stayput_guard::memory::{Memory, OrphansManifest};
 use stayput_guard::port::PortErrorKind;
 
 use crate::lab::{
@@ -365,4 +365,92 @@ async fn a_claim_by_another_job_names_the_shared_files_that_must_come_back() {
         .clone()
         .expect("a snapshot");
     assert_eq!(by.key(), claimers);
+}
+
+/// Whether a deletion was whole hangs on who took what went days before; only the journal remembers that.
+#[tokio::test]
+async fn what_a_person_had_taken_days_before_makes_the_rest_a_part_for_a_process_that_never_heard_of_it() {
+    let lab = Lab::new();
+    let observer = || {
+        let client = lab.model.another_client();
+        let journal = client.journal(&lab.control, "observer/");
+        Guard::observing(client.clone(), Some(journal), client, lab.mandate.clone())
+    };
+    lab.model.advance(2 * DAY);
+    let first = lab.delete_all(Who::Alice, lab.own_of_head());
+    lab.model.advance(MINUTE);
+    let report = observer().handle(&first).await;
+    assert!(
+        report
+            .answers
+            .iter()
+            .all(|(_, a)| matches!(a, Answer::Again { .. }))
+    );
+
+    lab.model.advance(4 * DAY);
+    let second = [lab.delete(Who::Alice, &metadata_key(8))];
+    lab.model.advance(2 * SETTLE);
+    let forgetful = without_memory(&lab, &second).await;
+    assert_eq!(
+        *outcome_on(&forgetful, &metadata_key(8)),
+        Outcome::Report(FindingCode::DeletedAsAWhole)
+    );
+    let report = observer().handle(&second).await;
+    assert_ne!(
+        *outcome_on(&report, &metadata_key(8)),
+        Outcome::Report(FindingCode::DeletedAsAWhole),
+        "two hands at two times are no whole deletion"
+    );
+}
+
+/// Flink took the only checkpoint back, so what Alice deleted of it is left. But the job goes on, and its next checkpoint names the file.
+#[tokio::test]
+async fn a_strangers_hand_on_what_flink_discarded_is_known_when_the_next_checkpoint_needs_it() {
+    let lab = Lab::new();
+    let shared = lab.shared_of_head()[0].clone();
+    lab.model.advance(HOUR);
+    let mut gone = lab.delete_all(Who::Flink, [metadata_key(7), metadata_key(8)]);
+    gone.push(lab.delete(Who::Alice, &shared));
+    lab.model.advance(MINUTE);
+    let report = lab.guard().handle(&gone).await;
+    assert_eq!(
+        *outcome_on(&report, &shared),
+        Outcome::Leave(LeaveReason::DiscardedByFlink)
+    );
+    lab.complete(9);
+    lab.model.advance(MINUTE);
+    let own = lab.own_of_head()[0].replace("/chk-8/", "/chk-9/");
+    let flinks = [lab.delete(Who::Flink, &own)];
+    lab.model.advance(2 * HOUR);
+    let report = lab.guard().handle(&flinks).await;
+    assert_eq!(
+        *outcome_on(&report, &own),
+        Outcome::Report(FindingCode::DiscardCutShort)
+    );
+    lab.guard().sweep().await;
+    assert_eq!(lab.copied(), [shared], "beside what is left to Flink");
+}
+
+/// A run whose ids began again writes the same key: what was remembered of the old chk-8 says nothing of its own.
+#[tokio::test]
+async fn what_is_remembered_of_a_checkpoint_isnt_said_of_the_next_one_at_the_same_key() {
+    let lab = Lab::new();
+    let metadata = lab.bucket.at(&metadata_key(8));
+    let memory = Memory::new(Some(lab.model.another_client().journal(&lab.control, "stayput/")));
+    let before = lab.model.now();
+    lab.model.advance(HOUR);
+    memory
+        .remember_claimed(&metadata, lab.model.now())
+        .await
+        .expect("written");
+    memory
+        .remember_left_to_flink(&metadata, lab.model.now())
+        .await
+        .expect("written");
+    lab.model.advance(HOUR);
+    let after = lab.model.now();
+    for (written, remembered) in [(before, true), (after, false)] {
+        assert_eq!(memory.was_claimed(&metadata, written).await, Ok(remembered));
+        assert_eq!(memory.was_left_to_flink(&metadata, written).await, Ok(remembered));
+    }
 }

@@ -4,7 +4,7 @@ use s3_model::{Content, Object};
 use stayput_core::report::finding::FindingCode;
 use stayput_core::verdict::{LeaveReason, Outcome};
 
-use crate::lab::{HOUR, JOB, Lab, Who, metadata_key, verdict_on};
+use crate::lab::{HOUR, JOB, Lab, MINUTE, Who, metadata_key, outcomes, real_metadata, verdict_on};
 
 #[tokio::test]
 async fn a_new_run_that_deletes_the_checkpoint_that_it_meets_is_told_and_nothing_comes_back() {
@@ -60,4 +60,39 @@ async fn where_a_new_run_has_lower_ids_an_old_metadata_doesnt_come_back_in_its_w
         Outcome::Leave(LeaveReason::NewRunInDirectory)
     );
     assert_eq!(lab.copied(), Vec::<String>::new());
+}
+
+/// A script that copies every object onto itself, to encrypt it or to change its class, makes old checkpoints look new.
+#[tokio::test]
+async fn an_old_checkpoint_that_somebody_copied_onto_itself_doesnt_pass_for_the_newest() {
+    for warm in [true, false] {
+        let lab = Lab::new();
+        lab.model.advance(HOUR);
+        let written = lab.complete(2);
+        let mut guard = lab.guard();
+        if warm {
+            guard.handle(&[written]).await;
+        }
+        lab.model.advance(MINUTE);
+        for id in [7, 8] {
+            lab.bucket.put(&metadata_key(id), real_metadata(id));
+        }
+        lab.model.advance(MINUTE);
+        let own = lab.own_of_head()[0].replace("/chk-8/", "/chk-2/");
+        let gone = [lab.delete(Who::Alice, &own)];
+        lab.model.advance(HOUR);
+        let report = guard.handle(&gone).await;
+        let copied = lab.copied();
+        assert!(
+            copied == *std::slice::from_ref(&own),
+            "warm {warm}: {copied:?} {:?}",
+            outcomes(&report)
+        );
+
+        // And a sweep, which no message tells of it.
+        lab.bucket.delete(&own);
+        lab.model.advance(HOUR);
+        lab.guard().sweep().await;
+        assert_eq!(lab.copied(), [own.clone(), own], "warm {warm}");
+    }
 }

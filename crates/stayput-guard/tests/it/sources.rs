@@ -5,6 +5,7 @@ use s3_model::{Content, Object};
 use stayput_core::report::finding::FindingCode;
 use stayput_core::verdict::{LeaveReason, Outcome};
 use stayput_guard::batch::{Answer, Done};
+use stayput_guard::port::PortErrorKind;
 
 use crate::lab::{COPIED, JOB, Lab, SETTLE, Who, done_about, metadata_key, outcome_on, outcomes, told, word};
 
@@ -218,4 +219,32 @@ async fn a_needed_object_that_was_never_there_is_no_deletion() {
         *outcome_on(&report, &key),
         Outcome::Report(FindingCode::NeverThere)
     );
+}
+
+/// Of a checkpoint that nobody may read nobody knows how long its files are: what Flink wrote is what was there first.
+#[tokio::test]
+async fn what_somebody_put_over_a_file_whose_length_nobody_can_read_doesnt_come_back() {
+    for who in [Who::Rule, Who::Alice] {
+        let lab = Lab::new();
+        for id in [7, 8] {
+            let key = metadata_key(id);
+            let version = lab.newest_data(&key);
+            assert!(
+                lab.bucket
+                    .edit(&key, &version, |o| o.refusal = Some(PortErrorKind::Denied))
+            );
+        }
+        let key = lab.shared_of_head()[0].clone();
+        let right = lab.newest_data(&key);
+        lab.bucket.put(&key, b"half");
+        lab.bucket.put(&key, b"and half of that");
+        let messages = [lab.delete(who, &key)];
+        lab.model.advance(SETTLE);
+        let report = lab.guard().handle(&messages).await;
+        assert_eq!(*done_about(&report, &key), COPIED, "{who:?}");
+        let Outcome::Restore(permit) = outcome_on(&report, &key) else {
+            panic!("{:?}", outcomes(&report))
+        };
+        assert_eq!(permit.source().version, right, "{who:?}");
+    }
 }

@@ -171,11 +171,13 @@ where
             verdict = judge(&deletion, &evidence, &look, &policy, self.eyes.now);
         }
         self.note_restarted_ids(&facts, &mut verdict);
+        let key_cause = deletion.cause;
         Ok(Judged {
             verdict,
             history: Some(history),
             deadline,
             because: None,
+            key_cause,
         })
     }
 
