@@ -159,8 +159,12 @@ pub fn play(scenario: &Scenario, traced: bool) -> Played {
     run.played.dearest = ledger.dearest;
     *run.played
         .happened
-        .entry("copies of merged files of which only the directory is named")
+        .entry("copies of merged or live files of which only the directory is known to be in use")
         .or_default() += ledger.by_directory;
+    *run.played
+        .happened
+        .entry("copies beside a _metadata that nobody could read")
+        .or_default() += ledger.beside_unreadable;
     *run.played
         .happened
         .entry("proofs of restores that a second reader checked")

@@ -88,6 +88,8 @@ pub struct Store {
     meant_to_go: BTreeSet<String>,
     /// Keys of which somebody wrote half over the whole.
     spoilt: BTreeSet<String>,
+    /// When a version of a key was last removed.
+    purged: BTreeMap<String, Millis>,
     /// Every data version that anybody ever wrote, but those that rules removed.
     written: BTreeMap<String, BTreeSet<VersionId>>,
     outbox: Vec<Event>,
@@ -110,6 +112,7 @@ impl Store {
             came_back: BTreeMap::new(),
             meant_to_go: BTreeSet::new(),
             spoilt: BTreeSet::new(),
+            purged: BTreeMap::new(),
             written: BTreeMap::new(),
             outbox: Vec::new(),
             events: 0,
@@ -299,8 +302,16 @@ impl Store {
             if let Some(ids) = self.written.get_mut(key) {
                 ids.remove(&id);
             }
+            self.purged.insert(key.to_owned(), self.now());
             self.tell(key, Happened::Purged(version.to_owned()), by);
         }
+    }
+
+    /// Whether bytes of this ETag were at a key, and the last version of them had gone for good by then.
+    pub fn was_gone_for_good(&self, key: &str, etag: &str, by: Millis) -> bool {
+        let history = self.bucket.history(key);
+        let has = |v: &VersionEntry| matches!(&v.kind, VersionKind::Data { etag: its, .. } if its == etag);
+        !history.data_versions().any(has) && self.purged.get(key).is_some_and(|at| *at <= by)
     }
 
     /// Who hid a key that isn't visible.

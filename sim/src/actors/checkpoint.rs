@@ -45,6 +45,20 @@ pub struct Checkpoint {
     pub(super) backends: Vec<String>,
 }
 
+/// A key without the random prefix that entropy gives it.
+fn plain(key: &str) -> &str {
+    match key.split_once('/') {
+        Some((random, plain)) if random.len() == 4 => plain,
+        _ => key,
+    }
+}
+
+/// The directory that a key lies in, likewise.
+fn directory_of(key: &str) -> &str {
+    let key = plain(key);
+    &key[..key.rfind('/').map_or(0, |end| end + 1)]
+}
+
 impl Checkpoint {
     /// The key prefix of its own directory.
     pub fn directory(&self) -> &str {
@@ -53,9 +67,7 @@ impl Checkpoint {
 
     /// Whether a key lies in its own directory, the random prefix of entropy left out.
     pub fn is_own(&self, key: &str) -> bool {
-        let plain = key.split_once('/').filter(|(random, _)| random.len() == 4);
-        key.starts_with(self.directory())
-            || plain.is_some_and(|(_, plain)| plain.starts_with(self.directory()))
+        key.starts_with(self.directory()) || plain(key).starts_with(self.directory())
     }
 
     /// Whether every file is visible and is what was written; `_metadata` too, if asked.
@@ -69,6 +81,19 @@ impl Checkpoint {
     /// Whether it names this key, or is it.
     pub fn needs(&self, key: &str) -> bool {
         self.metadata == key || self.files.iter().any(|f| f.key == key)
+    }
+
+    /// Whether a key lies in a directory of merged files that it names as a whole, the random prefix of entropy left out.
+    pub fn merges_beside(&self, key: &str) -> bool {
+        let directory = directory_of(key);
+        directory.contains("/job_") && self.files.iter().any(|f| directory_of(&f.key) == directory)
+    }
+
+    /// Whether a key lies in a live database of ForSt that it has files in. What no checkpoint names yet lies there too.
+    pub fn lives_beside(&self, key: &str) -> bool {
+        let directory = directory_of(key);
+        let is_live = directory.contains("/shared/op_") && directory.ends_with("/db/");
+        is_live && self.files.iter().any(|f| directory_of(&f.key) == directory)
     }
 
     /// The length of a key that it needs, in bytes.

@@ -56,6 +56,18 @@ impl Oracle<'_> {
         if need.since > need.snapshot.completed && superseded() {
             return None;
         }
+        // What a `_metadata` named that was gone for good before nobody can read any more, and nobody can be restored from: whether that loss is
+        // excused decides for both.
+        let metadata = &need.snapshot.metadata;
+        let heard = hiding.at.max(need.since).max(self.ledger.resumed_at);
+        if key != metadata
+            && scene
+                .store
+                .was_gone_for_good(metadata, &need.snapshot.etag, heard)
+        {
+            let of_metadata = scene.store.hiding(metadata)?;
+            return self.without_excuse(scene, need, metadata, &of_metadata);
+        }
         if !scene.store.has_version(key, length) {
             // Nobody can bring it back; people must know.
             let hidden = scene.store.hiding(&need.snapshot.metadata);
@@ -110,7 +122,16 @@ impl Oracle<'_> {
             own.zip(metadata)
                 .is_some_and(|(own, m)| (own.at - m.at).abs() <= HOUR)
         };
-        let whole = metadata.is_some() && own().all(|f| together(&f.key));
+        // Of what went long before nobody remembers who took it where its message never came: Flink, for all that anybody knows, and that can't go with
+        // the rest. Whom the guard heard of it remembers, and that was a part.
+        let went_before = |key: &str| {
+            scene
+                .store
+                .hiding(key)
+                .zip(metadata)
+                .is_some_and(|(own, m)| own.at < m.at && by_flink_or_nobody(as_told(&own)))
+        };
+        let whole = metadata.is_some() && own().all(|f| together(&f.key) || went_before(&f.key));
         let age = hiding.at - need.snapshot.completed;
         let forgotten = age > FORGOTTEN;
         // A whole deletion has the cause of its `_metadata`.

@@ -45,8 +45,10 @@ pub struct Ledger {
     pub ended_unseen: u64,
     /// Copies of what a dying JobManager began to discard.
     pub cut_short: u64,
-    /// Copies of merged files that are in use no more, in directories that are.
+    /// Copies of merged files, or files of a live database, that are in use no more, in directories that are.
     pub by_directory: u64,
+    /// Copies of what a rule or a person took beside a `_metadata` that nobody could read, so that nobody knew who needs it.
+    pub beside_unreadable: u64,
     /// Proofs that a second reader checked.
     pub proofs: u64,
     /// What the dearest call took, in thousandths of what it might have.

@@ -114,12 +114,13 @@ pub struct Scene<'s> {
     pub cut_short: Vec<String>,
 }
 
-/// Whether a snapshot that somebody could restore from names the directory: of merged files nobody knows which are in use.
+/// Whether a snapshot that somebody could restore from has files in this directory of merged files, or in this live database: nobody knows which of
+/// them are in use.
 fn is_in_a_named_directory(scene: &Scene<'_>, key: &str) -> bool {
-    let parent = |key: &'_ str| key.rfind('/').map_or(0, |end| end + 1);
-    let directory = &key[..parent(key)];
-    let mut files = scene.wanted.iter().flat_map(|c| &c.files);
-    directory.contains("/job_") && files.any(|f| f.key[..parent(&f.key)] == *directory)
+    scene
+        .wanted
+        .iter()
+        .any(|c| c.merges_beside(key) || c.lives_beside(key))
 }
 
 impl<'w> Oracle<'w> {
@@ -279,10 +280,19 @@ impl<'w> Oracle<'w> {
                 || said
                     .and_then(|s| s.about.as_ref())
                     .is_some_and(|about| scene.store.was_meant_to_go(about));
+            // The guard says that it couldn't judge, and it couldn't: it may not read what this job holds, or somebody wrote over it.
+            let unreadable = |c: &&crate::actors::Checkpoint| {
+                let beside = key.contains(c.job_directory());
+                beside && (scene.hindered || scene.store.was_spoilt(&c.metadata))
+            };
+            let beside_unreadable =
+                said.is_some_and(|s| s.class.is_none()) && scene.wanted.iter().any(unreadable);
             if ended_unseen {
                 self.ledger.ended_unseen += 1;
             } else if is_in_a_named_directory(scene, key) {
                 self.ledger.by_directory += 1;
+            } else if beside_unreadable {
+                self.ledger.beside_unreadable += 1;
             } else {
                 self.ledger.unneeded.push(what);
             }

@@ -45,9 +45,10 @@ impl Oracle<'_> {
                 return None;
             }
             // Where it couldn't be read once more, or somebody has written over it since, the record names the snapshot alone.
-            let names = |c: &&Checkpoint| c.metadata == about;
+            let names =
+                |c: &Checkpoint| c.metadata == about && (c.needs(&said.key) || c.merges_beside(&said.key));
             let excused = called.disturbed || scene.hindered || scene.store.was_spoilt(about);
-            if excused && self.ledger.naming(&said.key).iter().any(names) {
+            if excused && self.ledger.all().any(names) {
                 return None;
             }
             return Some(format!("for {about}, and no handle of it is said to name it"));

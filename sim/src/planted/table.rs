@@ -63,8 +63,8 @@ pub const ALL: &[Planted] = &[
         name: "lengths aren't compared",
         danger: "half a file comes back in place of the whole one",
         file: LOSS,
-        find: "    history\n        .data_versions()\n        .find(fits(true))",
-        replace: "    if FAULT {\n        return history.data_versions().next();\n    }\n    history\n        .data_versions()\n        .find(fits(true))",
+        find: "    let original = first_written(true)",
+        replace: "    if FAULT {\n        return history.data_versions().next();\n    }\n    let original = first_written(true)",
     },
     Planted {
         name: "Flink's role isn't known",
@@ -189,8 +189,8 @@ pub const ALL: &[Planted] = &[
         name: "a listing that failed is an empty one",
         danger: "what couldn't be read just now isn't needed",
         file: "crates/stayput-guard/src/survey.rs",
-        find: "                Err(e) => self.fail(job, e.to_string()),\n            }\n        }\n        for directory in savepoints {",
-        replace: "                Err(_) if FAULT => {}\n                Err(e) => self.fail(job, e.to_string()),\n            }\n        }\n        for directory in savepoints {",
+        find: "                Err(e) => self.fail(job, e.to_string()),\n            }\n        }\n    }",
+        replace: "                Err(_) if FAULT => {}\n                Err(e) => self.fail(job, e.to_string()),\n            }\n        }\n    }",
     },
     Planted {
         name: "history before the installation is undone",

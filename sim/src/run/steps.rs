@@ -185,9 +185,13 @@ impl Run<'_> {
     /// Of a job that ended long ago, so that nobody could take it for one that runs.
     pub(super) fn delete_on_purpose(&mut self, job: usize, dice: &mut Dice) {
         let now = self.now();
-        let Some(j) = self.jobs.get_mut(job) else { return };
-        let is_shared = j.spec.zero_id;
-        let completed: Vec<Millis> = j.checkpoints().map(|c| c.completed).collect();
+        let Some(j) = self.jobs.get(job) else { return };
+        let (spec, directory) = (j.spec, j.directory.clone());
+        let is_shared = spec.zero_id;
+        // Every run that was ever deployed there: its owner doesn't delete under one that goes on, or that somebody would come back to.
+        let there = || self.jobs.iter().filter(|j| j.directory == directory);
+        let mut completed: Vec<Millis> = there().flat_map(Job::checkpoints).map(|c| c.completed).collect();
+        completed.sort_unstable();
         let newest = completed.last().copied().unwrap_or(0);
         // With checkpoints weeks apart nobody can tell for months whether it runs.
         let interval = match completed.as_slice() {
@@ -195,21 +199,23 @@ impl Run<'_> {
             _ => 0,
         };
         let age = now - newest;
-        let long_ago = j.ended.is_some_and(|e| now - e.at > 2 * DAY) && age > 30 * DAY && age > 10 * interval;
+        let ended = there().all(|j| j.ended.is_some_and(|e| now - e.at > 2 * DAY));
+        let long_ago = ended && age > 30 * DAY && age > 10 * interval;
         if !long_ago || is_shared {
             return;
         }
-        j.wanted = false;
-        j.fallback = false;
-        let directory = j.directory.clone();
         // Of entropy the owner knows, and deletes what lies elsewhere too.
-        let elsewhere: Vec<String> = j
-            .checkpoints()
+        let elsewhere: Vec<String> = there()
+            .flat_map(Job::checkpoints)
             .flat_map(|c| c.files.iter())
             .map(|f| f.key.clone())
             .collect();
+        for j in self.jobs.iter_mut().filter(|j| j.directory == directory) {
+            j.wanted = false;
+            j.fallback = false;
+        }
         let mut keys = self.store.visible(&directory);
-        if j.spec.entropy {
+        if spec.entropy {
             keys.extend(
                 elsewhere
                     .into_iter()
