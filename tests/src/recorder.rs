@@ -1,4 +1,4 @@
-//! A proxy that writes down what is asked of the server behind it.
+//! A proxy that writes down what is asked of the server behind it, and may keep it from being done or heard.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
@@ -48,7 +48,20 @@ impl Request {
     }
 }
 
-/// Listens on a loopback port until the process ends, and passes everything on.
+/// What becomes of a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// The server gets it, and its answer comes back.
+    Answered,
+    /// It is told to slow down, and the server hears nothing of it.
+    Refused,
+    /// The connection breaks before the server gets it.
+    Lost,
+    /// The server does it, and the connection breaks before its answer comes back.
+    Unheard,
+}
+
+/// Listens on a loopback port until the process ends, and passes everything on that isn't fated otherwise.
 pub struct Recorder {
     url: String,
     requests: Arc<Mutex<Vec<Request>>>,
@@ -60,6 +73,15 @@ impl Recorder {
     /// # Panics
     /// If no port is free.
     pub fn before(server: &str) -> Self {
+        Self::with_fates(server, |_| Fate::Answered)
+    }
+
+    /// The same, and each request has its fate, which is asked for before the server hears of it.
+    ///
+    /// # Panics
+    /// If no port is free.
+    pub fn with_fates(server: &str, fate: impl Fn(&Request) -> Fate + Send + Sync + 'static) -> Self {
+        let fate: Arc<Fates> = Arc::new(fate);
         let server = server.trim_start_matches("http://").to_owned();
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
         let listener = listener.unwrap_or_else(|e| panic!("no free port on the loopback address: {e}"));
@@ -71,9 +93,9 @@ impl Recorder {
         let seen = requests.clone();
         std::thread::spawn(move || {
             for client in listener.incoming().flatten() {
-                let (server, seen) = (server.clone(), seen.clone());
+                let (server, seen, fate) = (server.clone(), seen.clone(), fate.clone());
                 // A connection that breaks is the client's to report.
-                std::thread::spawn(move || pass_on(client, &server, &seen));
+                std::thread::spawn(move || pass_on(client, &server, &seen, &*fate));
             }
         });
         Self {
@@ -101,10 +123,13 @@ impl Recorder {
     }
 }
 
+type Fates = dyn Fn(&Request) -> Fate + Send + Sync;
+
+const SLOW_DOWN: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>";
+
 /// One request a connection: then only its head has to be understood.
-fn pass_on(mut client: TcpStream, server: &str, seen: &Mutex<Vec<Request>>) -> io::Result<()> {
+fn pass_on(mut client: TcpStream, server: &str, seen: &Mutex<Vec<Request>>, fates: &Fates) -> io::Result<()> {
     let (head, mut rest) = read_head(&mut client)?;
-    let mut server = TcpStream::connect(server)?;
     let mut lines = head.lines();
     let first = lines.next().unwrap_or_default();
     let mut words = first.split(' ');
@@ -138,12 +163,29 @@ fn pass_on(mut client: TcpStream, server: &str, seen: &Mutex<Vec<Request>>) -> i
         (&mut client).take(missing).read_to_end(&mut rest)?;
         request.form = Some(String::from_utf8_lossy(&rest).into_owned());
     }
+    let fate = fates(&request);
     seen.lock().unwrap_or_else(PoisonError::into_inner).push(request);
+    match fate {
+        Fate::Answered | Fate::Unheard => {}
+        Fate::Lost => return client.shutdown(Shutdown::Both),
+        Fate::Refused => {
+            let length = SLOW_DOWN.len();
+            let answer = format!(
+                "HTTP/1.1 503 Slow Down\r\ncontent-type: application/xml\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{SLOW_DOWN}"
+            );
+            client.write_all(answer.as_bytes())?;
+            return client.shutdown(Shutdown::Both);
+        }
+    }
+    let mut server = TcpStream::connect(server)?;
     server.write_all(asked.as_bytes())?;
     server.write_all(&rest)?;
     let (mut from, mut to) = (client.try_clone()?, server.try_clone()?);
     let body = std::thread::spawn(move || io::copy(&mut from, &mut to));
-    let answered = io::copy(&mut server, &mut client);
+    let answered = match fate {
+        Fate::Unheard => io::copy(&mut server, &mut io::sink()),
+        _ => io::copy(&mut server, &mut client),
+    };
     // Ends the other direction too.
     client.shutdown(Shutdown::Both)?;
     let _ = body.join();

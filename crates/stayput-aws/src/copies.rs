@@ -1,7 +1,10 @@
 //! Bringing a version back: a copy of it onto its own key, if nothing is visible there.
 
+use std::time::Duration;
+
 use aws_sdk_s3::Client;
 use aws_sdk_s3::config::StalledStreamProtectionConfig;
+use aws_sdk_s3::config::retry::RetryConfig;
 use aws_sdk_s3::operation::head_object::HeadObjectOutput;
 use aws_sdk_s3::types::{MetadataDirective, TaggingDirective};
 use stayput_core::location::ObjectLocation;
@@ -21,6 +24,10 @@ use crate::s3::S3;
 mod carried;
 mod in_parts;
 mod thawing;
+
+/// So often a copy is tried in one call where each attempt needs a look; then it is left to the message that comes again.
+const ATTEMPTS: u32 = 3;
+const BEFORE_THE_SECOND: Duration = Duration::from_millis(200);
 
 /// The hand that copies.
 #[derive(Debug)]
@@ -93,7 +100,12 @@ impl Copies {
             .map_err(|e| call.failed(&e))
     }
 
-    async fn copy(&self, permit: &Permit, habits: Habits) -> Result<Option<VersionId>, PortError> {
+    async fn copy(
+        &self,
+        permit: &Permit,
+        habits: Habits,
+        retries: RetryConfig,
+    ) -> Result<Option<VersionId>, PortError> {
         let at = permit.location();
         let head = self.head_of_source(permit).await?;
         let call = Call::on("CopyObject", at.bucket(), at.key());
@@ -124,7 +136,8 @@ impl Copies {
             // A long copy says nothing for minutes before it says how it went.
             .config_override(
                 aws_sdk_s3::config::Builder::default()
-                    .stalled_stream_protection(StalledStreamProtectionConfig::disabled()),
+                    .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
+                    .retry_config(retries),
             )
             .send()
             .await
@@ -149,6 +162,28 @@ impl Copies {
         Ok(KeyHistory::new(entries))
     }
 
+    /// A copy by a server that may overwrite what is there: a copy whose answer was lost may have been made, and somebody may have come since, so
+    /// that each attempt has a look of its own before it.
+    async fn with_a_look_before_each_attempt(
+        &self,
+        permit: &Permit,
+        habits: Habits,
+    ) -> Result<Option<VersionId>, PortError> {
+        let mut attempt = 1;
+        loop {
+            let copy = self.copy(permit, habits, RetryConfig::disabled());
+            let copied = self.between_two_looks(permit, "CopyObject", copy).await;
+            match self.heed(copied).await {
+                Err(e) if e.is_transient() && attempt < ATTEMPTS => {
+                    tokio::time::sleep(BEFORE_THE_SECOND * attempt).await;
+                    self.pacer.turn().await;
+                    attempt += 1;
+                }
+                settled => return settled,
+            }
+        }
+    }
+
     /// A write by a server that may overwrite what is there: looked at before and after.
     async fn between_two_looks(
         &self,
@@ -171,7 +206,7 @@ impl Copies {
             .data_versions()
             .filter(|e| !before.entries().iter().any(|b| b.id == e.id))
         {
-            // Copies of ours can be several: an answer was lost, and the SDK asked again; or another Stayput was at work.
+            // Copies of ours can be several: another Stayput was at work.
             if Some(&new.id) == made.as_ref() || self.is_a_copy(permit, new).await? {
                 ours_above = true;
                 continue;
@@ -239,15 +274,15 @@ impl CopyIfAbsent for Copies {
         let habits = self.probe.habits(&self.client).await;
         let condition_honoured = habits.honours_condition;
         let copied = if self.checks_and_writes_in_one(habits) {
-            self.copy(permit, habits).await
+            let by_the_sdk = self.client.config().retry_config().cloned();
+            let copied = self.copy(permit, habits, by_the_sdk.unwrap_or_else(RetryConfig::standard));
+            self.heed(copied.await).await
         } else {
-            self.between_two_looks(permit, "CopyObject", self.copy(permit, habits))
-                .await
+            self.with_a_look_before_each_attempt(permit, habits).await
         };
-        self.heed(copied.map(|version| Copied {
+        copied.map(|version| Copied {
             version,
             condition_honoured,
-        }))
-        .await
+        })
     }
 }

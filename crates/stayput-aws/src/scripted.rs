@@ -500,7 +500,7 @@ async fn on_a_server_that_ignores_the_condition_a_writer_who_came_last_has_won()
 }
 
 #[tokio::test]
-async fn a_copy_that_the_sdk_made_twice_is_nobody_elses_write() {
+async fn a_copy_that_another_stayput_made_too_is_nobody_elses_write() {
     let twice = |upper: &str| {
         format!(
             "<ListVersionsResult><IsTruncated>false</IsTruncated>\
@@ -525,24 +525,40 @@ async fn a_copy_that_the_sdk_made_twice_is_nobody_elses_write() {
     let by_bytes = (twice("<ETag>&quot;e&quot;</ETag><Size>3</Size>"), Vec::new());
     let by_metadata = (twice("<ETag>&quot;other&quot;</ETag><Size>3</Size>"), vec![ours]);
     for (after, heads) in [by_bytes, by_metadata] {
-        let answers = [
-            answer(200, HIDDEN),
-            HEAD,
-            // Copied all the same; the SDK asks again.
-            error(500, "InternalError"),
-            COPIED,
-            answer(200, after),
-        ];
-        let (replay, client) = server(answers.into_iter().chain(heads).collect());
+        let answers = [answer(200, HIDDEN), HEAD, COPIED, answer(200, after)];
+        let (_, client) = server(answers.into_iter().chain(heads).collect());
         let copied = Copies::with(client, Kind::Other, None, 1000)
             .copy_if_absent(&permit(3))
             .await;
         let copied = copied.unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(copied.version, Some(VersionId::new("v2")));
+    }
+}
+
+#[tokio::test]
+async fn a_copy_whose_answer_was_lost_is_looked_for_before_it_is_sent_again() {
+    const MADE: &str = "<ListVersionsResult><IsTruncated>false</IsTruncated>\
+        <Version><Key>a b/ü%20x+y</Key><VersionId>lost</VersionId><IsLatest>true</IsLatest><LastModified>2026-01-03T00:00:00Z</LastModified><ETag>&quot;e&quot;</ETag><Size>3</Size></Version>\
+        <DeleteMarker><Key>a b/ü%20x+y</Key><VersionId>m</VersionId><LastModified>2026-01-02T00:00:00Z</LastModified></DeleteMarker>\
+        </ListVersionsResult>";
+    for (made, tries) in [(true, 1), (false, 2)] {
+        let mut answers = vec![answer(200, HIDDEN), HEAD, error(500, "InternalError")];
+        if made {
+            answers.push(answer(200, MADE));
+        } else {
+            answers.extend([answer(200, HIDDEN), HEAD, COPIED, answer(200, HIDDEN)]);
+        }
+        let (replay, client) = server(answers);
+        let copied = Copies::with(client, Kind::Other, None, 1000)
+            .copy_if_absent(&permit(3))
+            .await;
+        // The guard looks then, and finds its own copy.
+        let refused = copied.as_ref().err().map(|e| e.kind);
+        assert_eq!(refused, made.then_some(PortErrorKind::Precondition), "{copied:?}");
         let copies = replay
             .actual_requests()
             .filter(|r| !header(r, "x-amz-copy-source").is_empty());
-        assert_eq!(copies.count(), 2);
+        assert_eq!(copies.count(), tries);
     }
 }
 

@@ -1,5 +1,6 @@
 //! The ports against real servers.
 
+mod chaos;
 mod conformance;
 mod doctor;
 mod in_parts;

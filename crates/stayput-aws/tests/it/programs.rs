@@ -25,7 +25,7 @@ on_servers! {
 const DAYS: u32 = 12;
 
 /// Variables that connect a program with the server.
-fn connection(url: &str) -> [(&'static str, &str); 4] {
+pub(crate) fn connection(url: &str) -> [(&'static str, &str); 4] {
     [
         ("AWS_ENDPOINT_URL", url),
         ("AWS_REGION", REGION),
@@ -72,7 +72,7 @@ fn guard(command: &Path, url: &str, folder: &Path, settings: &str, bodies: &[Str
 }
 
 /// An invocation from SQS with these messages.
-fn from_queue(bodies: &[String]) -> Vec<u8> {
+pub(crate) fn from_queue(bodies: &[String]) -> Vec<u8> {
     let records = bodies.iter().enumerate().map(|(n, body)| {
         json!({
             "messageId": format!("00000000-0000-4000-8000-{n:012}"), "receiptHandle": "handle", "body": body,
