@@ -66,7 +66,10 @@ impl Survey {
                     } else {
                         self.look_up(eyes, &metadata).await;
                     }
-                    self.asked_about.insert(metadata, eyes.now);
+                    // What couldn't be read just now is asked about again at the next call.
+                    if !self.is_failing(job) {
+                        self.asked_about.insert(metadata, eyes.now);
+                    }
                 }
                 Err(e) if e.is_transient() => self.fail(job.clone(), e.to_string()),
                 // What may not be read the catalogue says.

@@ -1,8 +1,10 @@
 //! Files that are younger than the `_metadata` beside them: a new run's, which destroys what it meets, or put there for that very checkpoint.
 
-use s3_model::{Content, Object};
+use s3_model::{Content, Fault, Object};
 use stayput_core::report::finding::FindingCode;
 use stayput_core::verdict::{LeaveReason, Outcome};
+use stayput_guard::batch::Answer;
+use stayput_guard::port::PortErrorKind;
 
 use crate::lab::{HOUR, JOB, Lab, MINUTE, Who, metadata_key, outcomes, real_metadata, verdict_on};
 
@@ -94,5 +96,43 @@ async fn an_old_checkpoint_that_somebody_copied_onto_itself_doesnt_pass_for_the_
         lab.model.advance(HOUR);
         lab.guard().sweep().await;
         assert_eq!(lab.copied(), [own.clone(), own], "warm {warm}");
+    }
+}
+
+/// A run whose ids began again writes the keys of old checkpoints, also of one that is neither the newest by id nor, for all that a warm process knows,
+/// by time.
+#[tokio::test]
+async fn a_checkpoint_that_a_new_run_wrote_over_an_old_one_is_read_again_also_if_that_fails_once() {
+    for throttled in [false, true] {
+        let lab = Lab::new();
+        lab.model.advance(HOUR);
+        let mut guard = lab.guard();
+        guard
+            .handle(&[lab.delete(Who::Flink, &lab.named_by_nobody())])
+            .await;
+        lab.bucket.delete(&metadata_key(7));
+        lab.complete(7);
+        lab.model.advance(HOUR);
+        let own = lab.own_of_head()[0].replace("/chk-8/", "/chk-7/");
+        let gone = [lab.delete(Who::Alice, &own)];
+        lab.model.advance(HOUR);
+        if throttled {
+            let fault = Fault::answers(PortErrorKind::Throttled).on("GetObject");
+            lab.model.plan(fault.key(metadata_key(7)).always());
+            let report = guard.handle(&gone).await;
+            assert!(
+                matches!(report.answers[0].1, Answer::Again { .. }),
+                "{:?}",
+                outcomes(&report)
+            );
+            lab.model.forget_faults();
+            lab.model.advance(MINUTE);
+        }
+        let report = guard.handle(&gone).await;
+        assert!(
+            lab.copied() == *std::slice::from_ref(&own),
+            "throttled {throttled}: {:?}",
+            outcomes(&report)
+        );
     }
 }
