@@ -9,7 +9,7 @@ use stayput_core::catalogue::Naming;
 use stayput_core::cause::Cause;
 use stayput_core::class::{Class, Moment};
 use stayput_core::ha::is_completed_checkpoint;
-use stayput_core::layout::{METADATA_FILE, Place};
+use stayput_core::layout::{METADATA_FILE, Place, is_job_id};
 use stayput_core::location::ObjectLocation;
 use stayput_core::report::finding::Finding;
 use stayput_core::root::{Protect, RootKind};
@@ -389,6 +389,11 @@ async fn name_what_is_told<R: Reading + Sync, J: Journal + Sync>(
         let Some((root, plain)) = eyes.mandate.roots.find(location) else {
             return;
         };
+        if root.kind == RootKind::Dstl {
+            // `<root>/<job id>/dstl/<file>`: which job's checkpoints may name it its path alone says.
+            let job_ids = plain.split('/').filter(|name| is_job_id(name));
+            named.logs_of.extend(job_ids.map(str::to_owned));
+        }
         if !matches!(root.kind, RootKind::Checkpoints | RootKind::Savepoints) {
             return;
         }

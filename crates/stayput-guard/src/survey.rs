@@ -43,6 +43,8 @@ const HIDDEN_PER_DIRECTORY: usize = 4;
 pub(crate) struct Named {
     /// Job directories, with the ids of checkpoints under which something was deleted.
     pub(crate) jobs: BTreeMap<JobDirectory, BTreeSet<u64>>,
+    /// Ids of jobs of whose changelog's log something was deleted, which lies elsewhere.
+    pub(crate) logs_of: BTreeSet<String>,
     /// Savepoint directories under which something was deleted.
     pub(crate) savepoints: BTreeSet<ObjectLocation>,
     /// `_metadata` that were deleted, and by whom.
@@ -111,6 +113,14 @@ impl Survey {
                 .surveyed_at
                 .is_none_or(|at| eyes.now.since(at) >= eyes.mandate.catalogue_max_age);
         let mut jobs: BTreeSet<JobDirectory> = named.jobs.keys().cloned().collect();
+        let has_lost_logs = |job: &&JobDirectory| {
+            let id = job.prefix.trim_end_matches('/').rsplit('/').next();
+            id.is_some_and(|id| named.logs_of.contains(id))
+        };
+        if !named.logs_of.is_empty() {
+            let known = self.catalogue.jobs().map(|(job, _)| job);
+            jobs.extend(known.filter(has_lost_logs).cloned());
+        }
         let mut savepoints = named.savepoints.clone();
         for directory in std::mem::take(&mut self.failing) {
             // What failed before may have been a savepoint's directory or a job's: asking for both is one request more.
