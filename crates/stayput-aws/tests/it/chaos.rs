@@ -150,14 +150,20 @@ fn dice(seed: u64) -> impl Fn() -> u64 + Send + Sync + 'static {
 async fn whatever_the_network_loses_all_that_is_needed_is_back_once_in_the_end(server: Server) {
     let Some(url) = server.url() else { return };
     let storm = Storm::at(&url).await;
-    let roll = dice(7);
+    let (roll, copies) = (dice(7), AtomicU64::new(0));
     let counts: Arc<Mutex<BTreeMap<String, u32>>> = Arc::default();
     let counted = counts.clone();
     let network = Recorder::with_fates(&url, move |request| {
-        let fate = match roll() % 10 {
-            0 => Fate::Refused,
+        // Of copies every fate must come, whatever the order in which requests arrive.
+        let number = if request.is_copy() {
+            copies.fetch_add(1, Ordering::SeqCst)
+        } else {
+            roll()
+        };
+        let fate = match number % 10 {
+            0 => Fate::Unheard,
             1 => Fate::Lost,
-            2 => Fate::Unheard,
+            2 => Fate::Refused,
             _ => Fate::Answered,
         };
         *counted
