@@ -585,38 +585,4 @@ mod tests {
             "numbers aren't given twice"
         );
     }
-
-    #[test]
-    fn what_is_held_stays_known_when_its_snapshots_are_forgotten_and_numbers_change() {
-        let mut index = ReferenceIndex::new();
-        let extent = Extent::Exact(1);
-        let named = |keys: &[String]| -> Vec<ObjectLocation> { keys.iter().map(|k| at(k)).collect() };
-        let keys: Vec<String> = (0..100).map(|n| format!("cp/j/shared/{n}")).collect();
-        let (old, new) = (named(&keys[..60]), named(&keys[50..]));
-        let old = index.add(old.iter().map(|l| (l, extent))).unwrap();
-        let unseen = index.find(&at("cp/j/shared/55")).unwrap();
-        let held = index.hold(&[old], [unseen]).unwrap();
-        index.remove(old);
-        let gone: Vec<ObjectLocation> = (0..500).map(|n| at(&format!("cp/gone/{n}"))).collect();
-        let gone = index.add(gone.iter().map(|l| (l, extent))).unwrap();
-        let own = index.add([(&at("cp/j/chk-2/0"), extent)]).unwrap();
-        index.remove(gone);
-        let new = index.add(new.iter().map(|l| (l, extent))).unwrap();
-        index.compact().unwrap();
-        assert_eq!(index.objects(), 101, "what is held keeps its objects");
-        let besides = index.named_besides(&[new, own], held);
-        let besides: Vec<String> = besides
-            .into_iter()
-            .map(|o| index.location(o).key().to_owned())
-            .collect();
-        assert_eq!(besides.len(), 42, "{besides:?}");
-        assert!(
-            besides.contains(&"cp/j/shared/55".to_owned()) && besides.contains(&"cp/j/chk-2/0".to_owned())
-        );
-        assert!(!besides.contains(&"cp/j/shared/59".to_owned()));
-        let counts: Vec<_> = index.named_by_directory(&[new, own]).into_iter().collect();
-        assert_eq!(counts, [(("b", "cp/j/chk-2/"), 1), (("b", "cp/j/shared/"), 50)]);
-        index.remove(held);
-        assert_eq!(index.named_besides(&[own], held).len(), 1);
-    }
 }
