@@ -3,7 +3,6 @@
 //! Directories are interned, file names kept as 16 bytes where they are UUIDs, and what a snapshot names is a
 //! compressed bitmap of object numbers: checkpoints of one job share most of them.
 
-use std::collections::BTreeMap;
 use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
@@ -183,60 +182,6 @@ impl ReferenceIndex {
             }
         }
         Ok(())
-    }
-
-    /// Holds what these snapshots name, except some of it, under a number of its own: it stays known when they are forgotten. Whoever holds it
-    /// [removes](Self::remove) it.
-    ///
-    /// # Errors
-    /// [`IndexFull`]: no number is left.
-    pub fn hold(
-        &mut self,
-        snapshots: &[SnapshotNo],
-        except: impl IntoIterator<Item = ObjectNo>,
-    ) -> Result<SnapshotNo, IndexFull> {
-        let mut held = self.union(snapshots);
-        for object in except {
-            held.remove(object.0);
-        }
-        held.optimize();
-        self.number(held)
-    }
-
-    fn union(&self, snapshots: &[SnapshotNo]) -> RoaringBitmap {
-        let mut all = RoaringBitmap::new();
-        for named in snapshots.iter().filter_map(|s| self.snapshots.get(s)) {
-            all |= named;
-        }
-        all
-    }
-
-    fn number(&mut self, named: RoaringBitmap) -> Result<SnapshotNo, IndexFull> {
-        let number = SnapshotNo(self.next_snapshot);
-        self.next_snapshot = self.next_snapshot.checked_add(1).ok_or(IndexFull)?;
-        self.snapshots.insert(number, named);
-        Ok(number)
-    }
-
-    /// What these snapshots name and that other one doesn't.
-    pub fn named_besides(&self, snapshots: &[SnapshotNo], other: SnapshotNo) -> Vec<ObjectNo> {
-        let mut all = self.union(snapshots);
-        if let Some(other) = self.snapshots.get(&other) {
-            all -= other;
-        }
-        all.into_iter().map(ObjectNo).collect()
-    }
-
-    /// How many objects these snapshots name in each directory, by its bucket and key prefix.
-    pub fn named_by_directory(&self, snapshots: &[SnapshotNo]) -> BTreeMap<(&str, &str), usize> {
-        let mut counts: HashMap<u32, usize> = HashMap::new();
-        for object in self.union(snapshots) {
-            *counts.entry(self.directory_of(ObjectNo(object))).or_default() += 1;
-        }
-        counts
-            .into_iter()
-            .map(|(number, count)| (self.directory(number), count))
-            .collect()
     }
 
     /// Forgets a snapshot. Objects that nobody names any more go when [`Self::compact`] is called.
@@ -498,7 +443,10 @@ impl Entering<'_> {
         named.dedup();
         let mut named: RoaringBitmap = named.into_iter().collect();
         named.optimize();
-        index.number(named)
+        let number = SnapshotNo(index.next_snapshot);
+        index.next_snapshot = index.next_snapshot.checked_add(1).ok_or(IndexFull)?;
+        index.snapshots.insert(number, named);
+        Ok(number)
     }
 }
 
