@@ -36,7 +36,7 @@ on_servers! {
     needed_ones_among_a_hundred_thousand_messages_come_back;
 }
 
-/// Everything that the newest checkpoint and the one before name is hidden by a rule, with what nobody names.
+/// A rule has hidden every file of the job but the `_metadata` of its checkpoints: what the newest needs, and what it doesn't.
 struct Storm {
     world: World,
     markers: BTreeMap<String, VersionId>,
