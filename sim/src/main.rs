@@ -14,6 +14,10 @@ use stayput_sim::run::{Played, play};
 use stayput_sim::scenario::Scenario;
 use stayput_sim::shrink::shrink;
 
+/// Histories allocate more than they do anything else.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const USAGE: &str = "\
 stayput-sim [--seeds N] [--from S] [--for SECONDS] [--long] [--threads T]
     plays N histories (1000), whose seeds follow on S (a fresh number, which is printed); --for: no longer than that; --long: over a year

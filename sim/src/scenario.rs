@@ -175,6 +175,16 @@ pub enum Release {
     From119Sequential,
 }
 
+impl Release {
+    /// What it makes of what was asked for: up to 1.14 nobody owns what was restored.
+    pub fn claim(self, asked: Claim) -> Claim {
+        match self {
+            Self::UpTo114 => Claim::Legacy,
+            Self::Of116 | Self::From119 | Self::From119Sequential => asked,
+        }
+    }
+}
+
 /// What is done in a step. Jobs and savepoints are meant by their number, counted from 0 and modulo how many there are.
 #[expect(
     missing_docs,

@@ -11,7 +11,7 @@ use super::layout::ZERO_ID;
 use super::names::{hex, uuid};
 use crate::clock::Millis;
 use crate::dice::Dice;
-use crate::scenario::{Claim, JobSpec, Layout, Release};
+use crate::scenario::{Claim, JobSpec, Layout};
 pub(crate) use savepoint::dispose;
 
 /// How a job ended.
@@ -148,12 +148,7 @@ impl Job {
     /// A job that begins with what another one left.
     pub fn restored(number: usize, spec: JobSpec, from: &Checkpoint, claim: Claim, dice: &mut Dice) -> Self {
         let mut job = Self::new(number, spec, dice);
-        // Up to 1.14 nobody owns what was restored.
-        let claim = if spec.release == Release::UpTo114 {
-            Claim::Legacy
-        } else {
-            claim
-        };
+        let claim = spec.release.claim(claim);
         job.claim = Some(claim);
         job.next_id = from.id + 1;
         // Who rescales makes new backends of several old ones.

@@ -1,7 +1,7 @@
 //! When a loss may stand: which finding is the truth about it, and when not even one is asked.
 
 use super::{Kind, Need, Oracle, Scene, ToldAs, told_as};
-use crate::actors::{File, Place};
+use crate::actors::{Checkpoint, File, Place};
 use crate::clock::{DAY, HOUR, SECOND};
 use crate::store::Hiding;
 
@@ -54,6 +54,18 @@ impl Oracle<'_> {
             })
         };
         if need.since > need.snapshot.completed && superseded() {
+            return None;
+        }
+        // A store that failed and whose discard a dying JobManager cut short stands whole: nobody sees that it failed, and it is the newest.
+        let stands_whole = |c: &Checkpoint| {
+            let mut keys = c.files.iter().map(|f| &f.key).chain([&c.metadata]);
+            keys.all(|key| scene.store.is_visible(key))
+        };
+        let newer_stands = self.ledger.all().any(|c| {
+            let beside = c.job_directory() == need.snapshot.job_directory();
+            beside && c.completed > need.snapshot.completed && stands_whole(c)
+        });
+        if newer_stands {
             return None;
         }
         // What a `_metadata` named that was gone for good before nobody can read any more, and nobody can be restored from: whether that loss is
@@ -132,8 +144,9 @@ impl Oracle<'_> {
                 .is_some_and(|(own, m)| own.at < m.at && by_flink_or_nobody(as_told(&own)))
         };
         let whole = metadata.is_some() && own().all(|f| together(&f.key) || went_before(&f.key));
-        let age = hiding.at - need.snapshot.completed;
-        let forgotten = age > FORGOTTEN;
+        // Of a snapshot that was hidden itself the moment before counts.
+        let counts = metadata.map_or(hiding.at, |m| m.at.max(hiding.at));
+        let forgotten = counts - need.snapshot.completed > FORGOTTEN;
         // A whole deletion has the cause of its `_metadata`.
         let told = match metadata_as {
             Some(told) if whole || by_flink_or_nobody(told) => told,

@@ -48,12 +48,12 @@ impl Run<'_> {
                     // What stood there before the run wrote anything, it would have met without us too.
                     let first_write = self.jobs[job].first_write.unwrap_or(0);
                     let after = |key: &String| self.oracle.ledger.restored_after(key, first_write);
-                    // Nor does anybody see a run whose checkpoints are all hidden: what stood when it began comes back as if nobody had hidden it.
+                    // Nor does anybody see a run whose checkpoints so far are all hidden: what stood when it began comes back as if nobody had hidden it.
                     let unseen = |at: Millis| {
                         let hidden = |c: &Checkpoint| {
                             let hiding = self.store.hiding(&c.metadata);
                             let hiding = hiding.or_else(|| self.store.came_back_after(&c.metadata));
-                            hiding.is_some_and(|h| h.at <= at)
+                            c.completed > at || hiding.is_some_and(|h| h.at <= at)
                         };
                         self.jobs[job].checkpoints().all(hidden)
                     };

@@ -112,7 +112,8 @@ impl Run<'_> {
                     return;
                 }
                 // Who claims it deletes it some day.
-                s.wanted = claim != Claim::Claim || spec.layout == Layout::Changelog;
+                let claims = spec.release.claim(claim) == Claim::Claim;
+                s.wanted = !claims || spec.layout == Layout::Changelog;
                 let from = s.snapshot.clone();
                 self.start(spec, &from, claim, &mut dice);
             }

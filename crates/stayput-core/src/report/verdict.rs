@@ -253,6 +253,9 @@ fn leave(reason: &LeaveReason) -> &'static str {
         LeaveReason::SameRunWentOn => {
             "The job has gone on to newer checkpoints, so this _metadata isn't wanted. It stays away."
         }
+        LeaveReason::MetadataGone => {
+            "No version of that snapshot's _metadata is left, so nothing can be restored from it. It stays away."
+        }
         LeaveReason::HaByFlink => "Flink deletes such an object at every checkpoint. It stays away.",
         LeaveReason::ResultStore => {
             "Entries of a result store are never put back: they say that a job has ended."

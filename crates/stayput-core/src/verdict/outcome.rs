@@ -59,6 +59,8 @@ pub enum LeaveReason {
     NewRunInDirectory,
     /// The same run went on, so its older `_metadata` isn't wanted.
     SameRunWentOn,
+    /// No version of the snapshot's `_metadata` is left: nobody can be restored from it.
+    MetadataGone,
     /// Flink deletes HA objects at every checkpoint.
     HaByFlink,
     /// Result stores are never restored: that would keep a finished job from being what it is.
@@ -83,6 +85,7 @@ impl LeaveReason {
             Self::SinkTail => "tail of a sink",
             Self::NewRunInDirectory => "new run in directory",
             Self::SameRunWentOn => "same run went on",
+            Self::MetadataGone => "its _metadata is gone for good",
             Self::HaByFlink => "HA object deleted by Flink",
             Self::ResultStore => "result store",
         }

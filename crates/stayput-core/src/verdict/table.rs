@@ -60,6 +60,13 @@ pub(super) fn wish(
             _ => LeaveReason::NamedByDirectoryOnly,
         });
     }
+    // People were told when it was purged. A running job may still come back from what its JobManager remembers, and needs the files for that.
+    if loss.metadata == MetadataState::Gone
+        && class < Class::Running
+        && referrer.naming != Naming::ItsMetadata
+    {
+        return Wish::Leave(LeaveReason::MetadataGone);
+    }
     if let Some(not_before) = unheard(deletion, loss, policy).filter(|at| now < *at) {
         return Wish::Later {
             not_before,

@@ -84,3 +84,16 @@ fn anything_is_copied_where_the_root_says_report() {
         .with(|c| c.protect = Protect::Report)
         .reports(FindingCode::ReportOnly);
 }
+
+#[test]
+fn anything_of_a_snapshot_whose_metadata_is_gone_for_good_unless_its_job_runs() {
+    for cause in [foreign(), Cause::Lifecycle] {
+        for class in [Class::Resting, Class::Dormant] {
+            let case = exclusive(cause.clone(), class).with(|c| c.loss.metadata = MetadataState::Gone);
+            case.leaves(&LeaveReason::MetadataGone);
+        }
+        // Its JobManager remembers the checkpoint and needs no `_metadata`.
+        let running = exclusive(cause, Class::Running).with(|c| c.loss.metadata = MetadataState::Gone);
+        running.restores();
+    }
+}

@@ -6,6 +6,7 @@ use stayput_core::class::FAILED_STORE_WITHIN;
 use stayput_core::layout::{self, METADATA_FILE};
 use stayput_core::location::ObjectLocation;
 use stayput_core::snapshot::{HiddenBy, JobDirectory, Snapshot, identity_of};
+use stayput_core::version::VersionKind;
 
 use super::fetch::{Fetched, fetch, parses};
 use super::{Eyes, Survey, may_be_read_now};
@@ -115,8 +116,9 @@ impl Survey {
         }
         let mut looks_further = true;
         for id in found
-            .into_iter()
+            .iter()
             .rev()
+            .copied()
             .filter(|id| Some(*id) > newest)
             .take(TRIES)
         {
@@ -139,6 +141,62 @@ impl Survey {
                 }
                 Some(_) | None => break,
             }
+        }
+        if newest.is_none() && found.len() > 1 {
+            self.look_for_newest_by_time(eyes, job, &prefix).await;
+        }
+    }
+
+    /// Where nothing is visible, and a rule or a stranger hid the newest by id: whether one of a lower id was written later, by a run whose ids began again.
+    async fn look_for_newest_by_time<R: Reading + Sync, J: Journal + Sync>(
+        &mut self,
+        eyes: &Eyes<'_, R, J>,
+        job: &JobDirectory,
+        prefix: &str,
+    ) {
+        let by_others = |s: &Snapshot| {
+            let cause = s.hidden.as_ref().map(|h| &h.cause);
+            cause.is_some_and(|c| !c.is_flink_or_unknown())
+        };
+        let known = self.snapshots_of(job);
+        let known = known.iter().filter_map(|(at, _)| self.snapshot_at(at));
+        let Some(written) = known.filter(|s| by_others(s)).map(|s| s.written).max() else {
+            return;
+        };
+        let of = VersionsOf {
+            bucket: &job.bucket,
+            prefix,
+            by_directory: false,
+            after_key: None,
+            pages: Some(1),
+        };
+        let listing = match eyes.reading.versions(of).await {
+            Ok(listing) => listing,
+            Err(e) => return self.fail(job.clone(), e.to_string()),
+        };
+        let is_metadata = |key: &str| {
+            let directory = key.strip_suffix(METADATA_FILE).and_then(|d| d.strip_suffix('/'));
+            directory
+                .and_then(|d| d.strip_prefix(job.prefix.as_str()))
+                .is_some_and(|d| layout::checkpoint_id(d).is_some())
+        };
+        let mut newer: Vec<_> = listing
+            .entries
+            .iter()
+            .filter(|e| matches!(e.kind, VersionKind::Data { .. }))
+            .filter(|e| e.last_modified > written && is_metadata(&e.key))
+            .map(|e| (e.last_modified, ObjectLocation::new(&*job.bucket, &*e.key)))
+            .filter(|(_, at)| self.snapshot_at(at).is_none())
+            .collect();
+        newer.sort_by(|a, b| b.cmp(a));
+        newer.dedup_by(|a, b| a.1 == b.1);
+        for (_, metadata) in newer.into_iter().take(TRIES) {
+            self.look_up(eyes, &metadata).await;
+            // What Flink hid of a lower id was subsumed, or its job ended.
+            if self.snapshot_at(&metadata).is_some_and(by_others) {
+                break;
+            }
+            self.catalogue.remove(&metadata);
         }
     }
 }

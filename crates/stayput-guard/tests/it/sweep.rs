@@ -69,6 +69,26 @@ async fn what_a_rule_took_comes_back_though_every_message_was_lost() {
     assert_eq!(report.seen.whole["running"], 1);
 }
 
+/// No message told of it and no journal remembers: there are only versions, and above the newest checkpoint by time lies an older one by id.
+#[tokio::test]
+async fn where_a_rule_took_everything_the_newest_of_a_run_whose_ids_began_again_comes_back() {
+    let lab = Lab::new();
+    set_rules(
+        &lab,
+        r#"{"Rules": [{"ID": "wipe", "Status": "Enabled", "Filter": {"Prefix": ""}, "Expiration": {"Date": "2026-11-29T00:00:00Z"}}]}"#,
+    );
+    lab.model.advance(HOUR);
+    lab.complete(2);
+    lab.model.advance(24 * HOUR);
+    lab.delete_all(Who::Rule, lab.all_keys());
+    lab.model.advance(HOUR);
+    lab.guard().sweep().await;
+    let copied = lab.copied();
+    assert!(copied.contains(&metadata_key(2)), "{copied:?}");
+    let own = lab.own_of_head()[0].replace("/chk-8/", "/chk-2/");
+    assert!(copied.contains(&own), "{copied:?}");
+}
+
 #[tokio::test]
 async fn a_whole_job_that_a_rule_hid_is_found_though_no_listing_of_objects_shows_it() {
     let lab = Lab::new();
