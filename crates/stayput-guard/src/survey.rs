@@ -123,6 +123,7 @@ impl Survey {
         }
         let mut savepoints = named.savepoints.clone();
         for directory in std::mem::take(&mut self.failing) {
+            self.forget_hidden(&directory);
             // What failed before may have been a savepoint's directory or a job's: asking for both is one request more.
             savepoints.insert(ObjectLocation::new(&*directory.bucket, &*directory.prefix));
             jobs.insert(directory);
@@ -175,6 +176,16 @@ impl Survey {
             && let Some(returns) = snapshot.version.as_ref().and_then(|v| history.returns(v))
         {
             snapshot.written = snapshot.written.min(returns.first_written);
+        }
+    }
+
+    /// Forgets the hidden checkpoints of a directory of which something couldn't be read: beside a gap an old one may pass for the newest.
+    fn forget_hidden(&mut self, directory: &JobDirectory) {
+        for (metadata, _) in self.snapshots_of(directory) {
+            let is_to_go = |s: &Snapshot| s.hidden.is_some() && s.kept.is_none();
+            if self.snapshot_at(&metadata).is_some_and(is_to_go) {
+                self.catalogue.remove(&metadata);
+            }
         }
     }
 

@@ -126,6 +126,10 @@ impl Survey {
             if self.snapshot_at(&metadata).is_none_or(may_be_read_now) {
                 self.look_up(eyes, &metadata).await;
             }
+            // Beside one that couldn't be read just now an older one would pass for the newest, also at the next call.
+            if self.is_failing(job) {
+                return;
+            }
             // The newest that was ever complete decides; older ones matter only if Flink failed to store this one. And a run whose ids began
             // again hides the old checkpoint whose id it comes to: then its own newest is the one before.
             let Some(snapshot) = self.snapshot_at(&metadata) else {
@@ -192,8 +196,12 @@ impl Survey {
         newer.dedup_by(|a, b| a.1 == b.1);
         for (_, metadata) in newer.into_iter().take(TRIES) {
             self.look_up(eyes, &metadata).await;
-            // What Flink hid of a lower id was subsumed, or its job ended.
-            if self.snapshot_at(&metadata).is_some_and(by_others) {
+            if self.is_failing(job) {
+                return;
+            }
+            // What Flink hid of a lower id was subsumed, or its job ended; and a copy is as old as its bytes.
+            let is_newer = |s: &Snapshot| by_others(s) && s.written > written;
+            if self.snapshot_at(&metadata).is_some_and(is_newer) {
                 break;
             }
             self.catalogue.remove(&metadata);
