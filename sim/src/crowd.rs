@@ -42,11 +42,11 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Whether everything held.
-    pub fn is_good(&self) -> bool {
+    /// Whether everything held, but for at most so many violations.
+    pub fn is_good(&self, violations: usize) -> bool {
         let unneeded = u64::try_from(self.unneeded.len()).unwrap_or(u64::MAX);
         let needed = self.copies < ENOUGH_COPIES || unneeded.saturating_mul(NEEDED) <= self.copies;
-        self.violations.is_empty() && needed && self.histories > 0
+        self.violations.len() <= violations && needed && self.histories > 0
     }
 
     fn add(&mut self, part: Self) {

@@ -19,8 +19,9 @@ use stayput_sim::shrink::shrink;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const USAGE: &str = "\
-stayput-sim [--seeds N] [--from S] [--for SECONDS] [--long] [--threads T]
-    plays N histories (1000), whose seeds follow on S (a fresh number, which is printed); --for: no longer than that; --long: over a year
+stayput-sim [--seeds N] [--from S] [--for SECONDS] [--at-most V] [--long] [--threads T]
+    plays N histories (1000), whose seeds follow on S (a fresh number, which is printed); --for: no longer than that; --at-most: so many
+    violations are no failure (0); --long: over a year
 stayput-sim --seed S [--long] [--trace] [--html FILE] [--shrink] [--keep NAME STORY]
     plays one; --trace: what happened; --html: as a picture; --shrink: the smallest history that violates the same; --keep: shrinks it and keeps it
 stayput-sim --plant FOLDER
@@ -101,7 +102,8 @@ fn run(words: &Words) -> Result<bool, String> {
     let most = words.number("--for")?.map_or(Duration::MAX, Duration::from_secs);
     let tally = crowd::play_for(from, count, length, threads, most);
     print(&said(&tally, length))?;
-    Ok(tally.is_good())
+    let most_violations = words.number("--at-most")?.unwrap_or(0);
+    Ok(tally.is_good(usize::try_from(most_violations).unwrap_or(usize::MAX)))
 }
 
 /// A seed that nobody has seen.
