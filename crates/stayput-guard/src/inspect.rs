@@ -456,16 +456,16 @@ async fn directory_use<R: Reading + Sync, J: Journal + Sync>(
             continue;
         }
         let rows = rows_below(eyes, &job.bucket, &prefix).await?;
-        let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
-        for row in &rows {
-            *counts.entry(row.key.as_str()).or_default() += 1;
-        }
-        let new = rows.iter().any(|row| {
-            row.is_latest
-                && matches!(row.kind, VersionKind::Data { .. })
-                && !row.key.ends_with('/')
-                && row.last_modified > hidden_at
-                && counts.get(row.key.as_str()) == Some(&1)
+        let new = rows.chunk_by(|a, b| a.key == b.key).any(|of_key| {
+            let newest = &of_key[0];
+            // What came back once is no newer for that. Of a higher id it is enough that its bytes were first written later.
+            let first_written = of_key.iter().rfind(is_data).map(|row| row.last_modified);
+            let was_there = of_key.len() > 1 && (other < own || first_written <= Some(hidden_at));
+            newest.is_latest
+                && is_data(&newest)
+                && !newest.key.ends_with('/')
+                && newest.last_modified > hidden_at
+                && !was_there
         });
         if new && other < own {
             return Ok(DirectoryUse::NewRun { id: other });

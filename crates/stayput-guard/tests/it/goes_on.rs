@@ -5,7 +5,7 @@ use stayput_core::verdict::Outcome;
 use stayput_guard::batch::Answer;
 
 use crate::lab::{
-    COPIED, JOB_ID, Lab, MINUTE, SETTLE, Who, at, done_about, metadata_key, outcome_on, outcomes,
+    COPIED, HOUR, JOB_ID, Lab, MINUTE, SETTLE, Who, at, done_about, metadata_key, outcome_on, outcomes,
     real_metadata, verdict_on, word,
 };
 
@@ -126,4 +126,34 @@ async fn what_a_job_took_along_is_asked_of_a_directory_that_wasnt_there_at_the_l
         guard.handle(&gone).await;
         assert_eq!(lab.copied(), [shared], "{who:?}");
     }
+}
+
+/// A rule takes the newer checkpoint too and it comes back: it is no older for that, and the job has gone on all the same.
+#[tokio::test]
+async fn a_newer_checkpoint_that_was_put_back_still_says_that_the_job_went_on() {
+    let lab = Lab::new();
+    let mut guard = lab.guard();
+    let mut messages = vec![lab.delete(Who::Alice, &metadata_key(8))];
+    lab.model.advance(MINUTE);
+    messages.push(lab.complete(9));
+    lab.model.advance(HOUR);
+    guard.handle(&messages).await;
+    assert_eq!(lab.copied(), Vec::<String>::new());
+
+    lab.model.advance(24 * HOUR);
+    let mut newer = lab.own_of_head();
+    for key in &mut newer {
+        *key = key.replace("/chk-8/", "/chk-9/");
+    }
+    newer.push(metadata_key(9));
+    let gone = lab.delete_all(Who::Rule, &newer);
+    lab.model.advance(HOUR);
+    guard.handle(&gone).await;
+    assert_eq!(lab.copied().len(), newer.len());
+
+    lab.model.advance(HOUR);
+    guard.sweep().await;
+    lab.guard().sweep().await;
+    assert!(!lab.is_visible(&metadata_key(8)), "{:?}", lab.copied());
+    assert_eq!(lab.copied().len(), newer.len());
 }
