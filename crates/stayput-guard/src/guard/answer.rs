@@ -148,7 +148,12 @@ where
             .or(spent.as_ref().err().map(ToString::to_string));
         let mut spent = spent.unwrap_or_default();
         let mut order: Vec<usize> = (0..judged.len()).collect();
-        order.sort_by_key(|n| urgency(&judged[*n].verdict));
+        // Files before the `_metadata` that waits for them, or those would be what the budget is kept for, day after day, and nothing came.
+        let waits_for_files = |verdict: &Verdict| verdict.location.file_name() == METADATA_FILE;
+        order.sort_by_key(|n| {
+            let verdict = &judged[*n].verdict;
+            (urgency(verdict), waits_for_files(verdict))
+        });
         for n in order {
             let verdict = &mut judged[n].verdict;
             let Some(permit) = asks_for_something(&verdict.outcome) else {

@@ -309,6 +309,28 @@ async fn when_the_budget_ends_running_jobs_were_served_first() {
 }
 
 #[tokio::test]
+async fn the_last_of_the_budget_goes_to_files_and_not_to_the_metadata_that_waits_for_them() {
+    let mut lab = Lab::new();
+    let metadata = metadata_key(8);
+    let files = lab.shared_of_head()[..2].to_vec();
+    assert!(
+        files.iter().all(|key| *key > metadata),
+        "it would be first by name"
+    );
+    let mut messages = lab.delete_all(Who::Rule, &files);
+    messages.push(lab.delete(Who::Rule, &metadata));
+    lab.mandate.objects_per_day = 1;
+    lab.guard().handle(&messages).await;
+    assert_eq!(lab.copied(), files[..1]);
+    for copied in [2, 3] {
+        lab.model.advance(DAY);
+        lab.guard().sweep().await;
+        assert_eq!(lab.copied().len(), copied);
+    }
+    assert_eq!(lab.copied().last(), Some(&metadata));
+}
+
+#[tokio::test]
 async fn a_budget_of_bytes_counts_bytes() {
     let mut lab = Lab::new();
     let shared = lab.shared_of_head();
