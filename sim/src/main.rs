@@ -25,8 +25,8 @@ stayput-sim [--seeds N] [--from S] [--for SECONDS] [--at-most V] [--long] [--thr
 stayput-sim --seed S [--long] [--trace] [--html FILE] [--shrink] [--keep NAME STORY]
     plays one; --trace: what happened; --html: as a picture; --shrink: the smallest history that violates the same; --keep: shrinks it and keeps it
 stayput-sim --plant FOLDER
-    puts every planted fault into this copy of the workspace; stayput-sim --mutants [--seeds N] [--keep FOLDER], built there, looks for
-    each with N histories (10000); --keep: shrinks what it found, and keeps it
+    puts every planted fault into this copy of the workspace; stayput-sim --mutants [--seeds N] [--only WORDS] [--keep FOLDER], built there,
+    looks for each with N histories (10000); --only: those that have these words in their name; --keep: shrinks what it found, and keeps it
 stayput-sim --kept [--trace NAME]
     plays every history that was kept
 ";
@@ -80,8 +80,7 @@ fn run(words: &Words) -> Result<bool, String> {
         return planted::plant(copy.as_ref()).map(|()| true);
     }
     if words.has("--mutants") {
-        let most = words.number("--seeds")?.unwrap_or(10_000);
-        return look_for_mutants(most, words.after("--keep", 1));
+        return look_for_mutants(words);
     }
     if words.has("--kept") {
         return play_kept(words);
@@ -94,16 +93,20 @@ fn run(words: &Words) -> Result<bool, String> {
         Some(from) => from,
         None => fresh(),
     };
-    let threads = match words.number("--threads")? {
-        Some(threads) => usize::try_from(threads).unwrap_or(1),
-        None => std::thread::available_parallelism().map_or(1, usize::from),
-    };
+    let threads = threads(words)?;
     print(&format!("{count} histories from seed {from} on\n"))?;
     let most = words.number("--for")?.map_or(Duration::MAX, Duration::from_secs);
     let tally = crowd::play_for(from, count, length, threads, most);
     print(&said(&tally, length))?;
     let most_violations = words.number("--at-most")?.unwrap_or(0);
     Ok(tally.is_good(usize::try_from(most_violations).unwrap_or(usize::MAX)))
+}
+
+fn threads(words: &Words) -> Result<usize, String> {
+    Ok(match words.number("--threads")? {
+        Some(threads) => usize::try_from(threads).unwrap_or(1),
+        None => std::thread::available_parallelism().map_or(1, usize::from),
+    })
 }
 
 /// A seed that nobody has seen.
@@ -202,61 +205,41 @@ fn play_one(words: &Words, seed: u64, length: Length) -> Result<bool, String> {
     Ok(played.violations.is_empty())
 }
 
-/// Looks for each planted fault until a history shows it; `keep`: where the smallest such history goes.
-fn look_for_mutants(most: u64, keep: Option<&str>) -> Result<bool, String> {
+/// Looks for planted faults until a history shows each.
+fn look_for_mutants(words: &Words) -> Result<bool, String> {
     if !planted::want(planted::ALL.len()) {
         return Err(
             "the sources hold no faults: cargo xtask sim --mutants makes a copy that does".to_owned(),
         );
     }
-    let mut missed = 0;
-    for (place, fault) in planted::ALL.iter().enumerate() {
-        let with = |wanted: usize, scenario: &Scenario| {
-            planted::want(wanted);
-            let violations = play(scenario, false).violations;
-            planted::want(place + 1);
-            violations
+    planted::want(0);
+    let most = words.number("--seeds")?.unwrap_or(10_000);
+    let asked = words.after("--only", 1).unwrap_or_default();
+    let places: Vec<usize> = (0..planted::ALL.len())
+        .filter(|place| planted::ALL[*place].name.contains(asked))
+        .collect();
+    if places.is_empty() {
+        return Err(format!("no fault has {asked:?} in its name"));
+    }
+    let threads = threads(words)?;
+    let all = planted::look_for_all(&places, most, threads, |found| {
+        let name = found.fault().name;
+        let line = match &found.after {
+            Some((histories, invariant)) => format!("found after {histories}: {name}: {invariant}\n"),
+            None => format!("MISSED in {most}: {name}: {}\n", found.fault().danger),
         };
-        planted::want(place + 1);
-        let found = crowd::first_violation(1, most, |seed| {
-            !with(0, &scenario(seed, Length::Short)).is_empty()
-        });
-        let line = match &found {
-            Some((histories, invariant)) => format!("found after {histories}: {}: {invariant}", fault.name),
-            None => {
-                missed += 1;
-                format!("MISSED in {most}: {}: {}", fault.name, fault.danger)
+        // Whoever doesn't read any more learns it from the exit code.
+        drop(print(&line));
+    });
+    if let Some(folder) = words.after("--keep", 1) {
+        for found in &all {
+            if let Some(kept) = found.smallest() {
+                kept::keep(folder.as_ref(), &found.file_name(), &kept)?;
             }
-        };
-        print(&format!("{line}\n"))?;
-        if let (Some(folder), Some((histories, _))) = (keep, &found) {
-            let of_seed = scenario(*histories, Length::Short);
-            let Some(violated) = with(place + 1, &of_seed).first().map(|v| v.invariant) else {
-                continue;
-            };
-            // Without the fault the small history must hold too: in it the fault alone is what goes wrong.
-            let small = shrink(&of_seed, |candidate| {
-                with(place + 1, candidate).iter().any(|v| v.invariant == violated)
-                    && with(0, candidate).is_empty()
-            });
-            let kept = Kept {
-                story: fault.danger.to_owned(),
-                violated: violated.to_owned(),
-                scenario: small,
-            };
-            let name = fault
-                .name
-                .to_lowercase()
-                .replace('\'', "")
-                .replace([' ', '_'], "-");
-            kept::keep(folder.as_ref(), name.trim_matches('-'), &kept)?;
         }
     }
-    planted::want(0);
-    print(&format!(
-        "{} planted faults, {missed} missed\n",
-        planted::ALL.len()
-    ))?;
+    let missed = all.iter().filter(|found| found.after.is_none()).count();
+    print(&format!("{} planted faults, {missed} missed\n", all.len()))?;
     Ok(missed == 0)
 }
 

@@ -6,8 +6,10 @@
 use std::fs;
 use std::path::Path;
 
+mod search;
 mod table;
 
+pub use search::{Found, look_for_all};
 pub use table::ALL;
 
 /// A planted fault.
@@ -27,19 +29,21 @@ pub struct Planted {
 
 /// Where the copy asks for the number of the fault.
 const ASKED_IN: &str = "crates/stayput-core/src/lib.rs";
-/// What the copy of the core has besides.
+/// What the copy of the core has besides. A history is played on one thread, so each thread can look for a fault of its own.
 const ASKING: &str = "
-/// Which planted fault is wanted in this process; 0: none.
+/// Which planted fault is wanted in this thread; 0: none.
 pub mod planted {
-    use std::sync::atomic::{AtomicUsize, Ordering};
-    static WANTED: AtomicUsize = AtomicUsize::new(0);
+    use std::cell::Cell;
+    thread_local! {
+        static WANTED: Cell<usize> = const { Cell::new(0) };
+    }
     /// Wants this fault from now on.
     pub fn want(number: usize) {
-        WANTED.store(number, Ordering::SeqCst);
+        WANTED.with(|wanted| wanted.set(number));
     }
     /// Whether this fault is wanted.
     pub fn is(number: usize) -> bool {
-        WANTED.load(Ordering::SeqCst) == number
+        WANTED.with(Cell::get) == number
     }
 }
 ";
@@ -48,7 +52,7 @@ const PASSED_IN: &str = "sim/src/planted.rs";
 const PASSED: &str = "    // Only the copy has any.\n    number == 0";
 const PASSES: &str = "    stayput_core::planted::want(number);\n    true";
 
-/// Wants a fault in this process, 0 for none. Whether that is possible: the sources themselves hold none.
+/// Wants a fault in this thread, 0 for none. Whether that is possible: the sources themselves hold none.
 pub fn want(number: usize) -> bool {
     // Only the copy has any.
     number == 0

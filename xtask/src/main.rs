@@ -43,7 +43,7 @@ cargo xtask NAME
   sim --seed S --trace
                one of them, step by step; --html FILE draws it, --shrink makes it small, --keep NAME STORY keeps it in sim/kept
   sim --kept   every history that once failed
-  sim --mutants [--seeds N]
+  sim --mutants [--seeds N] [--only WORDS]
                faults planted into a copy of the guard: each must be found
   run COMMAND  run a command with the local servers up, for example: cargo xtask run cargo test -p stayput-tests
 

@@ -69,16 +69,18 @@ pub(crate) fn mutants(root: &Path, words: &[&str]) -> Result<(), String> {
     print::line("planting faults into a copy of the sources");
     let program = build(root)?;
     let copy = target_directory(root)?.join("planted");
-    let sources = copy.join("workspace");
-    if sources.exists() {
-        fs::remove_dir_all(&sources).map_err(|e| format!("{}: {e}", sources.display()))?;
+    let (fresh, sources) = (copy.join("fresh"), copy.join("workspace"));
+    if fresh.exists() {
+        fs::remove_dir_all(&fresh).map_err(|e| format!("{}: {e}", fresh.display()))?;
     }
     for part in PARTS {
-        copy_folder(&root.join(part), &sources.join(part))?;
+        copy_folder(&root.join(part), &fresh.join(part))?;
     }
-    write_manifest(root, &sources)?;
-    let to = sources.to_string_lossy().into_owned();
+    write_manifest(root, &fresh)?;
+    let to = fresh.to_string_lossy().into_owned();
     quietly(std::process::Command::new(&program).args(["--plant", &to]))?;
+    // What is the same keeps its time, so that cargo builds only what changed since the last time.
+    make_same(&fresh, &sources)?;
     let mut build = cargo(&sources);
     build.env("CARGO_TARGET_DIR", copy.join("target")).args([
         "build",
@@ -162,6 +164,34 @@ fn copy_folder(from: &Path, to: &Path) -> Result<(), String> {
             copy_folder(&path, &target)?;
         } else {
             fs::copy(&path, &target).map_err(|e| format!("{}: {e}", path.display()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes a folder what another is: files that differ are written, those that the other doesn't have go.
+fn make_same(as_this: &Path, folder: &Path) -> Result<(), String> {
+    let failed = |path: &Path, e: std::io::Error| format!("{}: {e}", path.display());
+    fs::create_dir_all(folder).map_err(|e| failed(folder, e))?;
+    for entry in fs::read_dir(folder).map_err(|e| failed(folder, e))? {
+        let entry = entry.map_err(|e| failed(folder, e))?;
+        let (old, new) = (entry.path(), as_this.join(entry.file_name()));
+        if old.is_dir() && !new.is_dir() {
+            fs::remove_dir_all(&old).map_err(|e| failed(&old, e))?;
+        } else if old.is_file() && !new.is_file() {
+            fs::remove_file(&old).map_err(|e| failed(&old, e))?;
+        }
+    }
+    for entry in fs::read_dir(as_this).map_err(|e| failed(as_this, e))? {
+        let entry = entry.map_err(|e| failed(as_this, e))?;
+        let (new, old) = (entry.path(), folder.join(entry.file_name()));
+        if new.is_dir() {
+            make_same(&new, &old)?;
+            continue;
+        }
+        let bytes = fs::read(&new).map_err(|e| failed(&new, e))?;
+        if !old.exists() || fs::read(&old).map_err(|e| failed(&old, e))? != bytes {
+            fs::write(&old, bytes).map_err(|e| failed(&old, e))?;
         }
     }
     Ok(())
