@@ -1,5 +1,6 @@
 //! A seed becomes a scenario.
 
+mod coincidences;
 mod extras;
 
 use crate::clock::{DAY, HOUR, MINUTE, Millis, SECOND};
@@ -47,6 +48,7 @@ pub fn scenario(seed: u64, length: Length) -> Scenario {
     let steps = (0..count).map(|_| step(&mut dice, pace, careless)).collect();
     let mut scenario = Scenario { seed, world, steps };
     extras::add(&mut scenario);
+    coincidences::add(&mut scenario);
     scenario
 }
 
@@ -96,6 +98,7 @@ fn world(dice: &mut Dice, pace: Pace) -> World {
         },
         objects_per_day: dice.weighed(&[(95, 10_000), (5, 4)]).unwrap_or(10_000),
         second_guard: false,
+        throttled: 0,
         jobs: (0..jobs).map(|n| job(dice, n)).collect(),
     }
 }

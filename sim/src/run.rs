@@ -167,6 +167,10 @@ pub fn play(scenario: &Scenario, traced: bool) -> Played {
         .or_default() += ledger.beside_unreadable;
     *run.played
         .happened
+        .entry("copies of what somebody hid at the midnight at which a rule would have")
+        .or_default() += ledger.as_a_rule;
+    *run.played
+        .happened
         .entry("proofs of restores that a second reader checked")
         .or_default() += ledger.proofs;
     run.played.cut_short = ledger.cut_short;

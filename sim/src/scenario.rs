@@ -54,6 +54,10 @@ pub struct World {
     /// Whether another Stayput, with a control prefix of its own, watches the same bucket.
     #[serde(default)]
     pub second_guard: bool,
+    /// In so many of a thousand clean-ups of what a job was restored from and owned S3 throttles for some minutes: files are gone by then, and `_metadata`
+    /// stands.
+    #[serde(default)]
+    pub throttled: u32,
     /// The jobs that run when the history begins.
     pub jobs: Vec<JobSpec>,
 }
@@ -312,6 +316,8 @@ pub enum Target {
     Savepoint { savepoint: usize },
     /// Every shared file that the newest checkpoint of a job names, by a list of yesterday: whether it is visible or not.
     Listed { job: usize },
+    /// Whatever the newest checkpoint of a job names and is hidden, by a list that is older than that: it gets a second marker.
+    HiddenOfNewest { job: usize },
     /// The HA store's pointer to the newest checkpoint of a job.
     Pointer { job: usize },
     /// Any visible object.

@@ -49,6 +49,7 @@ fn size(scenario: &Scenario) -> u64 {
         !world.acting,
         !world.journal,
         world.created_told,
+        world.throttled > 0,
         world.objects_per_day < 10_000,
         world.rules.iter().any(|r| r.noncurrent_days.is_some()),
     ];
@@ -125,6 +126,7 @@ fn simpler_worlds(of: &Scenario) -> Vec<Scenario> {
     with(&|s| s.world.created_told = false);
     with(&|s| s.world.objects_per_day = 10_000);
     with(&|s| s.world.instances = 1);
+    with(&|s| s.world.throttled = 0);
     with(&|s| s.world.rules.clear());
     with(&|s| s.world.rules.iter_mut().for_each(|r| r.noncurrent_days = None));
     with(&|s| s.world.jobs.truncate(1));

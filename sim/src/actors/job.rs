@@ -72,6 +72,8 @@ pub struct Job {
     pub wanted: bool,
     /// Whether the owner would fall back on it, though the job goes on elsewhere.
     pub fallback: bool,
+    /// The `_metadata` of the checkpoint that another job was restored from and owns now: that job deletes it, and nobody falls back on it.
+    pub given_away: Option<String>,
     /// Whether it waits for files of its newest checkpoint, since a TaskManager died.
     pub stuck: bool,
     /// Whether a JobManager died before it had deleted everything of the last checkpoint.
@@ -132,6 +134,7 @@ impl Job {
             ended: None,
             wanted: true,
             fallback: false,
+            given_away: None,
             stuck: false,
             cut_short: false,
             claim: None,
@@ -215,7 +218,8 @@ impl Job {
     /// Every checkpoint that its owner could still restore it from, the oldest first.
     pub fn could_restore(&self) -> impl Iterator<Item = &Checkpoint> {
         let any = self.runs() || self.wanted || self.fallback;
-        self.retained.iter().filter(move |_| any)
+        let is_given_away = |c: &Checkpoint| self.given_away.as_ref() == Some(&c.metadata);
+        self.retained.iter().filter(move |c| any && !is_given_away(c))
     }
 
     /// Its checkpoints, whether anybody wants them or not.

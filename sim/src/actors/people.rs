@@ -53,6 +53,11 @@ pub fn aimed_at(
             let shared = files.iter().filter(|f| f.place == Place::Shared);
             return shared.map(|f| f.key.clone()).collect();
         }
+        Target::HiddenOfNewest { job } => {
+            let named = newest(job).into_iter().flat_map(|c| &c.files);
+            let keys = named.map(|f| &f.key).chain(newest(job).map(|c| &c.metadata));
+            return keys.filter(|k| !store.is_visible(k)).cloned().collect();
+        }
         Target::Pointer { job } => one_of(newest(job), Place::Pointer),
         Target::Any => {
             let all = store.visible("");

@@ -1,6 +1,6 @@
 //! Lifecycle rules by the clock: once a day S3 looks at every object, and counts in whole days from the midnight after it was written.
 
-use crate::clock::{DAY, Millis, midnight};
+use crate::clock::{DAY, Millis, SECOND, midnight};
 use crate::scenario::Rule;
 use crate::store::Store;
 
@@ -37,6 +37,21 @@ fn hides(rule: &Rule, store: &Store, key: &str, now: Millis) -> bool {
         (Some(days), Some((_, written, true))) => ripe(*written, days) <= now,
         _ => false,
     }
+}
+
+/// Whether S3 would have hidden a key at the very second at which somebody else did: at midnight, by a rule that its newest data was old enough for.
+/// Where no message says who did it, nobody can tell them apart.
+pub fn could_have_hidden(rules: &[Rule], store: &Store, key: &str, at: Millis) -> bool {
+    let newest = store
+        .versions(key)
+        .into_iter()
+        .find(|(_, written, data)| *data && *written < at);
+    at - midnight(at) < SECOND
+        && newest.is_some_and(|(_, written, _)| {
+            let fits = |r: &&Rule| key.starts_with(&r.prefix);
+            let mut days = rules.iter().filter(fits).filter_map(|r| r.days);
+            days.any(|days| ripe(written, days) <= midnight(at))
+        })
 }
 
 /// What rules take in the night that begins now.

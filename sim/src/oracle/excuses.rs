@@ -1,8 +1,9 @@
 //! When a loss may stand: which finding is the truth about it, and when not even one is asked.
 
 use super::{Kind, Need, Oracle, Scene, ToldAs, told_as};
-use crate::actors::{Checkpoint, File, Place};
-use crate::clock::{DAY, HOUR, SECOND};
+use crate::actors::{Checkpoint, File, Job, Place};
+use crate::clock::{DAY, HOUR, Millis, SECOND};
+use crate::scenario::Faults;
 use crate::store::Hiding;
 
 /// A head or savepoint older than this is forgotten.
@@ -43,9 +44,12 @@ impl Oracle<'_> {
             self.ledger
                 .was_told_about("paused", &need.snapshot.metadata, first)
         };
+        // Which only another run in the same directory can make true.
         let told_reused = || {
+            let there = |j: &&Job| j.directory == need.snapshot.job_directory();
             self.ledger
                 .was_told_about("directory_reused", &need.snapshot.metadata, first - DAY)
+                && scene.jobs.iter().filter(there).count() > 1
         };
         // A job that was restored and has completed nothing leaves no trace; where a newer checkpoint of that directory was completed, it is a spare.
         let superseded = || {
@@ -61,9 +65,14 @@ impl Oracle<'_> {
             let mut keys = c.files.iter().map(|f| &f.key).chain([&c.metadata]);
             keys.all(|key| scene.store.is_visible(key))
         };
+        // Another job's in the same directory is none: that job has it among its own.
+        let failed = |c: &Checkpoint| {
+            let mut stored = scene.jobs.iter().flat_map(Job::checkpoints);
+            !stored.any(|s| s.metadata == c.metadata && s.completed == c.completed)
+        };
         let newer_stands = self.ledger.all().any(|c| {
             let beside = c.job_directory() == need.snapshot.job_directory();
-            beside && c.completed > need.snapshot.completed && stands_whole(c)
+            beside && c.completed > need.snapshot.completed && stands_whole(c) && failed(c)
         });
         if newer_stands {
             return None;
@@ -103,10 +112,8 @@ impl Oracle<'_> {
         } else {
             50 * HOUR
         };
-        if self
-            .ledger
-            .was_told("budget_spent", scene.store.now() - budget_lasts)
-        {
+        let since = scene.store.now() - budget_lasts;
+        if self.ledger.was_told("budget_spent", since) && self.may_be_spent(since) {
             return None;
         }
         let as_told = |h: &Hiding| {
@@ -212,18 +219,25 @@ impl Oracle<'_> {
         if told_reused() {
             return None;
         }
-        // Its `_metadata` waits for files that don't come back, and people know.
+        // Its `_metadata` waits for files that don't come back, and people know. Once they are there nothing keeps it.
+        let waits_for_others = key != need.snapshot.metadata || need.missing(scene.store).len() > 1;
         if self
             .ledger
             .was_told_about("metadata_hidden", &need.snapshot.metadata, first - DAY)
+            && waits_for_others
         {
             return None;
         }
         // A discard that Flink had begun doesn't come back, and people know.
+        let flink_took = |f: &File| {
+            let hiding = scene.store.hiding(&f.key);
+            hiding.is_some_and(|h| told_as(self.world.telling, h.by) == ToldAs::Flink)
+        };
         if self
             .ledger
             .was_told_about("discard_cut_short", &need.snapshot.metadata, first - DAY)
             && metadata_as == Some(ToldAs::Foreign)
+            && own().any(flink_took)
         {
             return None;
         }
@@ -274,13 +288,32 @@ impl Oracle<'_> {
             // Of what somebody wrote over nobody can read what it names.
             (ToldAs::Flink | ToldAs::Nobody, None) if scene.store.was_spoilt(&need.snapshot.metadata) => None,
             // Nobody can tell a job's end from a person's hand.
-            (ToldAs::Flink | ToldAs::Nobody, _) if metadata.is_some() => None,
+            (ToldAs::Flink | ToldAs::Nobody, _) if metadata_as.is_some_and(by_flink_or_nobody) => None,
+            // Shared files that Flink deletes by mistake come back; told alone are those that nobody used for so long.
+            (ToldAs::Flink | ToldAs::Nobody, Some("flink_deleted_needed" | "deleted_needed"))
+                if !forgotten =>
+            {
+                Some(format!("told as {told:?}, it was only told as {said:?}"))
+            }
+            // A discard takes private files, and that it was Flink's hand messages must have said.
+            (ToldAs::Flink | ToldAs::Nobody, Some("discard_cut_short")) if !own().any(flink_took) => {
+                Some(format!("told as {told:?}, it was taken for a discard"))
+            }
             (ToldAs::Flink | ToldAs::Nobody, Some(_)) => None,
             // Flink's discard of what nobody used for so long.
             (ToldAs::Flink, None) if forgotten && need.snapshot.is_own(key) => None,
             (ToldAs::Flink | ToldAs::Nobody, None) if self.was_claimed(need) => None,
             (ToldAs::Flink | ToldAs::Nobody, None) => silent(),
         }
+    }
+
+    /// Whether the budget can have been spent since then, by what was copied on one day. What fails on the way is asked for all the same, and who
+    /// observes copies nothing.
+    fn may_be_spent(&self, since: Millis) -> bool {
+        let copies = self.acting && self.world.acting;
+        !copies
+            || self.world.faults != Faults::NONE
+            || self.ledger.most_copied_since(since) >= self.world.objects_per_day
     }
 
     /// Whether a whole deletion by a person must be undone: the job runs and its newest checkpoint is young. Once: who deletes the same directory

@@ -49,6 +49,8 @@ pub struct Ledger {
     pub by_directory: u64,
     /// Copies of what a rule or a person took beside a `_metadata` that nobody could read, so that nobody knew who needs it.
     pub beside_unreadable: u64,
+    /// Copies of what somebody hid at the midnight at which a rule would have hidden it.
+    pub as_a_rule: u64,
     /// Proofs that a second reader checked.
     pub proofs: u64,
     /// What the dearest call took, in thousandths of what it might have.
@@ -172,6 +174,12 @@ impl Ledger {
 
     pub(super) fn sweeps_since(&self, at: Millis) -> usize {
         self.sweeps.iter().filter(|s| **s >= at).count()
+    }
+
+    /// How many objects were copied on the day with the most of them since then, that day as a whole.
+    pub(super) fn most_copied_since(&self, at: Millis) -> u64 {
+        let days = self.copied.range(midnight(at)..).map(|(_, copied)| *copied);
+        days.max().unwrap_or(0)
     }
 
     pub(super) fn copied_on_day(&self, at: Millis) -> u64 {

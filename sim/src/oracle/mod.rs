@@ -10,7 +10,7 @@ mod requests;
 pub use ledger::Ledger;
 pub use needs::{Kind, Need, needs};
 
-use crate::actors::Place;
+use crate::actors::{Place, rules};
 use crate::clock::{BEGINNING, HOUR, MINUTE, Millis, midnight};
 use crate::function::{Called, Did};
 use crate::scenario::{Change, Telling, World};
@@ -73,6 +73,8 @@ pub const ANY_ORDER: &str = "the same history gives the same verdicts in any ord
 
 /// A pause holds.
 pub const PAUSED: &str = "while a person has paused it, nothing is restored";
+/// Versions are what makes copies harmless.
+pub const VERSIONED: &str = "nothing is copied in a bucket that keeps no versions";
 /// What happened before the installation is history.
 pub const HISTORY: &str = "the sweep leaves what was hidden before the day of installation";
 
@@ -287,8 +289,21 @@ impl<'w> Oracle<'w> {
             };
             let beside_unreadable =
                 said.is_some_and(|s| s.class.is_none()) && scene.wanted.iter().any(unreadable);
+            // Flink's own hand at the second at which a rule would have done the same.
+            let about = said.and_then(|s| s.about.as_deref()).unwrap_or(key);
+            let as_a_rule = said.is_some_and(|s| s.cause == "lifecycle")
+                && [key, about].into_iter().any(|key| {
+                    let hiding = scene
+                        .store
+                        .came_back_after(key)
+                        .or_else(|| scene.store.hiding(key));
+                    hiding
+                        .is_some_and(|h| rules::could_have_hidden(&self.world.rules, scene.store, key, h.at))
+                });
             if ended_unseen {
                 self.ledger.ended_unseen += 1;
+            } else if as_a_rule {
+                self.ledger.as_a_rule += 1;
             } else if is_in_a_named_directory(scene, key) {
                 self.ledger.by_directory += 1;
             } else if beside_unreadable {
@@ -299,7 +314,7 @@ impl<'w> Oracle<'w> {
             let cut_short = scene.cut_short.iter().any(|d| key.starts_with(d.as_str()));
             if cut_short {
                 self.ledger.cut_short += 1;
-            } else if !scene.disturbed {
+            } else if !scene.disturbed && !as_a_rule {
                 wrong(LEFT_ALONE, format!("{key} was restored, which Flink deleted"));
             }
             // What is left of a snapshot whose `_metadata` went long before isn't deleted as a whole.
@@ -315,12 +330,15 @@ impl<'w> Oracle<'w> {
                 metadata.is_none_or(|m| m.at + HOUR >= h.at)
             };
             let by_owner = hiding.filter(|h| h.by == Hand::Person && went_with_it(h));
-            if by_owner.is_some_and(|h| self.ledger.was_deleted_on_purpose(key, h.at)) {
+            if !as_a_rule && by_owner.is_some_and(|h| self.ledger.was_deleted_on_purpose(key, h.at)) {
                 wrong(
                     STAYS_DELETED,
                     format!("{key} was restored, which its owner deleted"),
                 );
             }
+        }
+        if !scene.store.keeps_versions() {
+            wrong(VERSIONED, format!("{key} was restored"));
         }
         if scene.paused && !called.disturbed {
             wrong(PAUSED, format!("{key} was restored"));

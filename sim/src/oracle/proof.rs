@@ -17,7 +17,8 @@ impl Oracle<'_> {
     ) -> Option<Violation> {
         // What nobody can read is no proof, and needs none: lifecycle and strangers are undone beside it.
         let why = match (&said.about, &said.class) {
-            (_, None) => return None,
+            (None, None) => return None,
+            (Some(about), None) => self.why_not_beside(said, about)?,
             (None, Some(_)) => "for nobody".to_owned(),
             // A `_metadata` is what it is by its place.
             (Some(about), Some(_)) if *about == said.key => return None,
@@ -25,6 +26,14 @@ impl Oracle<'_> {
         };
         let what = format!("{} was restored {why}", said.key);
         Some(self.violation(scene, PROVEN, what))
+    }
+
+    /// Without a proof what lies in the directory of the job whose snapshot can't be read comes back, and what that names.
+    fn why_not_beside(&self, said: &Said, about: &str) -> Option<String> {
+        let end = about.rfind("/chk-").or(about.rfind('/')).map_or(0, |end| end + 1);
+        let names = |c: &Checkpoint| c.metadata == about && c.needs(&said.key);
+        let beside = said.key.contains(&about[..end]) || self.ledger.all().any(names);
+        (!beside).then(|| format!("for want of reading {about}, which lies elsewhere"))
     }
 
     fn why_no_proof(

@@ -2,7 +2,7 @@
 
 use super::{How, Later, MOST, Run};
 use crate::actors::{Checkpoint, Completed, Job, dispose};
-use crate::clock::{Millis, SECOND};
+use crate::clock::{MINUTE, Millis, SECOND};
 use crate::dice::Dice;
 use crate::oracle::{NO_JOB_FAILS, Violation};
 use crate::scenario::{Claim, JobSpec, Layout};
@@ -21,6 +21,43 @@ impl Run<'_> {
                 },
             );
         }
+    }
+
+    /// S3 throttles the clean-up of what the job was restored from and owned, and Flink's pool tries again some minutes later: longer than a settle delay,
+    /// shorter than the guard looks at what may be a discard.
+    fn throttled_sometimes(&self, job: usize, mut deletions: Vec<(Millis, String)>) -> Vec<(Millis, String)> {
+        let mut dice = Dice::for_purpose(self.scenario.seed, 2_000_000 + self.number);
+        let newest = self.jobs.get(job).and_then(|j| j.checkpoints().last());
+        let Some(newest) = newest.filter(|_| dice.per_mille(self.scenario.world.throttled)) else {
+            return deletions;
+        };
+        deletions.sort();
+        let of_another = |key: &str| key.ends_with("/_metadata") && !key.starts_with(newest.job_directory());
+        let Some(metadata) = deletions.iter().position(|(_, key)| of_another(key)) else {
+            return deletions;
+        };
+        let directory = deletions[metadata].1.trim_end_matches("_metadata");
+        let first = deletions.iter().position(|(_, key)| key.starts_with(directory));
+        let first = first.unwrap_or(metadata);
+        let from = if directory.contains("/savepoint-") {
+            // Some of its files, and not `_metadata`.
+            first + usize::from(first < metadata) + dice.place(metadata - first)
+        } else {
+            // Shared files alone. That it was claimed must be seen: who was rescaled began with other backends.
+            let of_jobs = self.jobs.iter().flat_map(Job::checkpoints);
+            let mut claimed = of_jobs.filter(|c| c.directory() == directory);
+            if !claimed.any(|c| newest.is_made_from(c)) {
+                return deletions;
+            }
+            first
+        };
+        let wait = dice.between(6 * MINUTE, 11 * MINUTE);
+        if from > 0 {
+            for (at, _) in deletions.iter_mut().skip(from) {
+                *at += wait;
+            }
+        }
+        deletions
     }
 
     pub(super) fn complete(&mut self, job: usize, incarnation: u32, how: How, dice: u64) {
@@ -81,6 +118,10 @@ impl Run<'_> {
             How::Aborted => format!("aborts a checkpoint; {} deletions follow", deletions.len()),
             How::NotStored => format!("can't store a checkpoint; {} deletions follow", deletions.len()),
         });
+        let deletions = match how {
+            How::Well => self.throttled_sometimes(job, deletions),
+            How::Aborted | How::NotStored => deletions,
+        };
         self.plan(job, deletions);
     }
 
@@ -156,6 +197,9 @@ impl Run<'_> {
         old.wanted = false;
         // What nobody deleted stands, and its owner could fall back on it.
         old.fallback = true;
+        // With a changelog nobody deletes it as long as its files are in use.
+        let owns = old.spec.release.claim(claim) == Claim::Claim && old.spec.layout != Layout::Changelog;
+        old.given_away = owns.then(|| from.metadata.clone());
         if let Some(subtasks) = subtasks.filter(|s| *s != spec.subtasks) {
             spec.subtasks = subtasks;
             self.happened("jobs restored with another parallelism");
