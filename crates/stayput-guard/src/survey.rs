@@ -507,8 +507,8 @@ impl Survey {
                 },
             ),
             Fetched::Body(body) => {
-                self.sinks
-                    .take(metadata, stayput_core::sinks::find(&body.bytes, Some(metadata)));
+                let sinks = stayput_core::sinks::find(&body.bytes, Some(metadata));
+                self.sinks.take(metadata, &body.head.etag, sinks);
                 let more = self
                     .ha
                     .names_more(metadata)
@@ -531,7 +531,7 @@ impl Survey {
                 (Known::from(&body.head), contents)
             }
         };
-        self.catalogue.insert(Snapshot {
+        let id = self.catalogue.insert(Snapshot {
             metadata: metadata.clone(),
             version: known.version,
             etag: known.etag,
@@ -543,6 +543,7 @@ impl Survey {
             contents,
             kept: None,
         });
+        self.enter_tails(id, metadata);
         self.mark_kept(eyes, metadata);
     }
 }

@@ -199,6 +199,7 @@ where
         if in_question.is_empty() || !self.survey.look_for_new_directories(&self.eyes).await {
             return;
         }
+        self.read_sinks_if_it_matters(notices).await;
         for n in in_question {
             if let Some(notice) = by_location.get(&judged[n].verdict.location) {
                 judged[n] = self.judge_one(notice).await;
@@ -215,7 +216,7 @@ where
             (Outcome::Leave(LeaveReason::DiscardedByFlink), _) => judged.is_by_a_stranger(),
             _ => false,
         };
-        left && self.lies_in_no_checkpoint(&verdict.location)
+        left && (self.lies_in_no_checkpoint(&verdict.location) || can_be_tail(verdict.location.key()))
     }
 
     /// Whether checkpoints of several jobs may name it: it lies in a job's `shared/` or `taskowned/`, or is a log of a changelog.

@@ -257,9 +257,8 @@ impl Look {
             if let (Some(visible), Some(snapshot)) = (visible, survey.catalogue.get(id)) {
                 forecaster.listed(&snapshot.metadata, &listed(&visible));
             }
-            if state == MetadataState::Stands {
-                self.at_tails(eyes, catalogue, id, seen).await?;
-            }
+            // Of a hidden one too: what comes back with it would be no use without them.
+            self.at_tails(eyes, catalogue, id, seen).await?;
             let mut inspected = put_together(eyes, survey, id, state, seen, &BTreeSet::new()).await?;
             if let (true, Some(snapshot)) = (spoilt, survey.catalogue.get(id)) {
                 inspected.overwritten.insert(snapshot.metadata.clone());

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use futures_util::StreamExt;
 use futures_util::stream;
+use stayput_core::catalogue::SnapshotId;
 use stayput_core::chain::NamedBy;
 use stayput_core::location::ObjectLocation;
 use stayput_core::metadata_limit::MetadataLimit;
@@ -23,18 +24,24 @@ const BLOB_AT_MOST: u64 = 64 << 20;
 pub(crate) struct SinkStates(BTreeMap<ObjectLocation, Known>);
 
 struct Known {
+    /// Of the bytes that name them.
+    etag: String,
     sinks: Sinks,
     /// Whether what lies in objects was read.
     read: bool,
 }
 
 impl SinkStates {
-    /// Takes in what a `_metadata` says; the objects that it names are read when somebody asks for tails.
-    pub(super) fn take(&mut self, metadata: &ObjectLocation, sinks: Sinks) {
+    /// Takes in what a `_metadata` of this ETag says; the objects that it names are read when somebody asks for tails. What was read for the same
+    /// bytes stays: a snapshot is looked at again in the middle of a judgement.
+    pub(super) fn take(&mut self, metadata: &ObjectLocation, etag: &str, sinks: Sinks) {
+        let is_known = |known: &Known| known.read && !etag.is_empty() && known.etag == etag;
         if sinks.is_empty() {
             self.0.remove(metadata);
-        } else {
-            self.0.insert(metadata.clone(), Known { sinks, read: false });
+        } else if !self.0.get(metadata).is_some_and(is_known) {
+            let etag = etag.to_owned();
+            let read = false;
+            self.0.insert(metadata.clone(), Known { etag, sinks, read });
         }
     }
 
@@ -113,9 +120,17 @@ impl Survey {
                 },
             }
         }
-        let tails = sinks.references();
         known.sinks = sinks;
         known.read = true;
+        self.enter_tails(id, metadata);
+    }
+
+    /// Enters the tails of a snapshot that was entered anew, if they are known.
+    pub(super) fn enter_tails(&mut self, id: SnapshotId, metadata: &ObjectLocation) {
+        let Some(known) = self.sinks.0.get(metadata).filter(|known| known.read) else {
+            return;
+        };
+        let tails = known.sinks.references();
         if let Err(full) = self.catalogue.enter_tails(id, tails.iter().map(|(l, e)| (l, *e))) {
             self.failed.push(full.to_string());
         }

@@ -204,3 +204,78 @@ async fn a_sweep_finds_tails_that_a_rule_took_and_leaves_those_of_which_nobody_k
     assert!(sink.bucket.is_visible(TAIL) && !sink.bucket.is_visible(ANOTHER_TAIL));
     assert_eq!(report.judged.verdicts.len(), 1);
 }
+
+/// Looking at a checkpoint again in the middle of a judgement reads its `_metadata`, and what its sinks keep in other objects isn't read with it.
+#[tokio::test]
+async fn a_tail_stays_known_when_its_checkpoint_is_looked_at_again() {
+    let sink = sink();
+    let metadata = format!("{JOB}chk-3/_metadata");
+    let mut guard = sink.guard();
+    let first = [sink.delete(Who::Alice, TAIL)];
+    guard.handle(&first).await;
+    // Somebody copies it onto itself: another version with the same bytes.
+    let object = sink.bucket.current(&metadata).and_then(|v| v.object);
+    sink.bucket.put(&metadata, object.expect("data"));
+    let second = [sink.delete(Who::Alice, ANOTHER_TAIL)];
+    sink.model.advance(SETTLE + MINUTE);
+    for (messages, tail) in [(first, TAIL), (second, ANOTHER_TAIL)] {
+        let report = guard.handle(&messages).await;
+        assert_eq!(*done_about(&report, tail), COPIED);
+        let named = verdict_on(&report, tail).named_by.as_ref().expect("the sink");
+        assert_eq!(named.role, "sink.tail");
+    }
+}
+
+/// A job went on in a directory that wasn't there yet when the roots were last listed.
+#[tokio::test]
+async fn a_tail_that_only_a_new_directory_names_waits_for_quiet_and_comes_back() {
+    let sink = sink_under_a_root();
+    let of_job: Vec<_> = sink
+        .bucket
+        .keys()
+        .into_iter()
+        .filter(|k| k.starts_with(JOB))
+        .collect();
+    let taken: Vec<_> = of_job
+        .into_iter()
+        .map(|key| {
+            let current = sink.bucket.current(&key).expect("visible");
+            assert!(sink.bucket.delete_version(&key, &current.id));
+            (key, current.object.expect("data"))
+        })
+        .collect();
+    let mut guard = sink.guard();
+    sink.bucket.put(NOBODYS, vec![1, 2, 3]);
+    guard.handle(&[sink.delete(Who::Alice, NOBODYS)]).await;
+    sink.model.advance(MINUTE);
+    for (key, object) in taken {
+        sink.bucket.put(&key, object);
+    }
+    let messages = [sink.delete(Who::Alice, TAIL)];
+    sink.model.advance(MINUTE);
+    let report = guard.handle(&messages).await;
+    assert_eq!(word(outcome_on(&report, TAIL)), "later: not quiet yet");
+    sink.model.advance(SETTLE);
+    let report = guard.handle(&messages).await;
+    assert_eq!(*done_about(&report, TAIL), COPIED);
+}
+
+/// Else the job would be restored from it in vain until the next sweep.
+#[tokio::test]
+async fn a_sweep_brings_back_the_tails_of_a_checkpoint_together_with_its_metadata() {
+    let sink = sink_under_a_root();
+    let metadata = format!("{JOB}chk-3/_metadata");
+    sink.model.set_now(at("2026-11-29T00:02:00Z"));
+    let rule = br#"{"Rules": [{"ID": "tidy", "Status": "Enabled",
+        "Filter": {"Prefix": "2.3.0/filesink-tail/"}, "Expiration": {"Date": "2026-11-29T00:00:00Z"}}]}"#;
+    sink.bucket
+        .set_lifecycle(s3_documents::lifecycle::parse(rule).expect("rules"));
+    for key in [TAIL, ANOTHER_TAIL, &metadata] {
+        drop(sink.delete(Who::Rule, key));
+    }
+    sink.model.advance(SETTLE + MINUTE);
+    let report = sink.guard().sweep().await;
+    for key in [TAIL, ANOTHER_TAIL, &metadata] {
+        assert_eq!(*done_about(&report.judged, key), COPIED, "{key}");
+    }
+}
