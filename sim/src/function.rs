@@ -27,7 +27,7 @@ use stayput_guard::guard::{Acting, Guard};
 use stayput_guard::mandate::Mandate;
 use stayput_guard::port::PortErrorKind;
 
-use crate::actors::{LOG, POINTERS};
+use crate::actors::{LOG, OUTPUT, POINTERS};
 use crate::clock::{BEGINNING, Millis};
 use crate::dice::Dice;
 use crate::scenario::{Change, Denied, Layout, Telling, World};
@@ -190,6 +190,9 @@ fn mandate(world: &World) -> Mandate {
     }
     if world.jobs.iter().any(|j| j.layout == Layout::Changelog) {
         roots.push(root(LOG, RootKind::Dstl, None));
+    }
+    if world.jobs.iter().any(|j| j.sink.is_some()) {
+        roots.push(root(OUTPUT, RootKind::Sink, None));
     }
     Mandate {
         roots: Roots::new(roots),
@@ -459,7 +462,7 @@ impl Function {
         };
         for operation in &self.denied {
             // Of the bucket with the state; the journal is another.
-            for below in ["cp/", "sp/", LOG, POINTERS] {
+            for below in ["cp/", "sp/", LOG, POINTERS, OUTPUT] {
                 let denied = Fault::answers(PortErrorKind::Denied).on(operation);
                 client.plan(denied.key(below).always());
             }

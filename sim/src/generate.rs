@@ -2,6 +2,7 @@
 
 mod coincidences;
 mod extras;
+mod sinks;
 
 use crate::clock::{DAY, HOUR, MINUTE, Millis, SECOND};
 use crate::dice::Dice;
@@ -48,6 +49,7 @@ pub fn scenario(seed: u64, length: Length) -> Scenario {
     let steps = (0..count).map(|_| step(&mut dice, pace, careless)).collect();
     let mut scenario = Scenario { seed, world, steps };
     extras::add(&mut scenario);
+    sinks::add(&mut scenario);
     coincidences::add(&mut scenario);
     scenario
 }
@@ -149,6 +151,7 @@ fn job(dice: &mut Dice, number: usize) -> JobSpec {
         zero_id: false,
         ha: false,
         entropy: false,
+        sink: None,
     }
 }
 

@@ -173,6 +173,10 @@ pub fn play(scenario: &Scenario, traced: bool) -> Played {
         .happened
         .entry("proofs of restores that a second reader checked")
         .or_default() += ledger.proofs;
+    *run.played
+        .happened
+        .entry("proofs of tails that the state of a sink names")
+        .or_default() += ledger.tails;
     run.played.cut_short = ledger.cut_short;
     run.played.unneeded = std::mem::take(&mut ledger.unneeded);
     run.played

@@ -150,6 +150,27 @@ pub struct JobSpec {
     /// Its files lie under random prefixes (`s3.entropy.key`).
     #[serde(default)]
     pub entropy: bool,
+    /// Its file sink, if it has one.
+    #[serde(default)]
+    pub sink: Option<SinkSpec>,
+}
+
+/// A file sink of a job.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct SinkSpec {
+    /// Which file system writes.
+    pub writer: Writer,
+    /// Its state lies in `_metadata`, as small state does; otherwise in a file of each checkpoint.
+    pub inlined: bool,
+}
+
+/// A file system that sinks write by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Writer {
+    /// `flink-s3-fs-hadoop`.
+    Hadoop,
+    /// `flink-s3-fs-native`, since 2.3.
+    Native,
 }
 
 /// Where the files of a job lie.
@@ -320,6 +341,12 @@ pub enum Target {
     HiddenOfNewest { job: usize },
     /// The HA store's pointer to the newest checkpoint of a job.
     Pointer { job: usize },
+    /// A tail that the sink of a job needs if it is restored from its newest checkpoint.
+    Tail { job: usize },
+    /// A tail that the sink of a job needed when a savepoint was taken.
+    TailOfSavepoint { savepoint: usize },
+    /// Everything that sinks have written or begun, as somebody tidies up who takes it for rubbish.
+    Output,
     /// Any visible object.
     Any,
 }

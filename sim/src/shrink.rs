@@ -56,7 +56,12 @@ fn size(scenario: &Scenario) -> u64 {
     let jobs: u64 = world
         .jobs
         .iter()
-        .map(|j| 20 + count(j.retained) + 3 * count(j.subtasks) + u64::from(j.incremental))
+        .map(|j| {
+            20 + count(j.retained)
+                + 3 * count(j.subtasks)
+                + u64::from(j.incremental)
+                + u64::from(j.sink.is_some())
+        })
         .sum();
     let waits: u64 = scenario
         .steps
@@ -134,6 +139,7 @@ fn simpler_worlds(of: &Scenario) -> Vec<Scenario> {
         with(&|s| s.world.jobs[n].retained = 1);
         with(&|s| s.world.jobs[n].subtasks = 1);
         with(&|s| s.world.jobs[n].incremental = false);
+        with(&|s| s.world.jobs[n].sink = None);
         if of.world.jobs.len() > 1 {
             with(&|s| {
                 s.world.jobs.remove(n);

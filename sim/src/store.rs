@@ -349,6 +349,11 @@ impl Store {
         }
     }
 
+    /// The bytes of the newest data version of a key, visible or hidden.
+    pub fn newest_bytes_of(&self, key: &str) -> Option<Vec<u8>> {
+        self.bytes_of(key, &self.newest_bytes(key)?)
+    }
+
     /// Whether the key is visible.
     pub fn is_visible(&self, key: &str) -> bool {
         self.bucket.is_visible(key)

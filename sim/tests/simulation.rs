@@ -7,13 +7,14 @@ use s3_model::Model;
 use stayput_core::location::ObjectLocation;
 use stayput_core::metadata::{references, take};
 use stayput_core::root::Roots;
+use stayput_core::sinks::find;
 use stayput_core::timestamp::Timestamp;
-use stayput_sim::actors::{Completed, Job};
+use stayput_sim::actors::{Completed, Job, Place};
 use stayput_sim::clock::BEGINNING;
 use stayput_sim::dice::Dice;
 use stayput_sim::generate::{Length, scenario};
 use stayput_sim::run::play;
-use stayput_sim::scenario::{JobSpec, Layout, Release};
+use stayput_sim::scenario::{JobSpec, Layout, Release, SinkSpec, Writer};
 use stayput_sim::store::{BUCKET, Store};
 use stayput_sim::{crowd, kept, planted};
 
@@ -77,6 +78,9 @@ fn every_kind_of_job_and_every_hand_happens() {
         "histories told in another order",
         "verdicts but to leave, told in another order",
         "proofs of restores that a second reader checked",
+        "jobs with a file sink",
+        "jobs with a native sink",
+        "proofs of tails that the state of a sink names",
     ] {
         let times = tally.happened.get(what).copied().unwrap_or(0);
         assert!(times > 0, "{what}: never, in {tally}");
@@ -108,7 +112,8 @@ fn every_planted_fault_still_has_its_place() {
 #[test]
 fn what_a_job_writes_is_read_as_what_it_says() {
     use Layout::{Changelog, ForSt, Merged, Plain};
-    let mut checked = 0;
+    use Writer::{Hadoop, Native};
+    let (mut checked, mut with_sinks) = (0, 0);
     for (release, layouts) in [
         (Release::UpTo114, &[Plain][..]),
         (Release::Of116, &[Plain, Changelog]),
@@ -128,13 +133,23 @@ fn what_a_job_writes_is_read_as_what_it_says() {
                     zero_id: false,
                     ha: false,
                     entropy,
+                    sink: None,
                 };
                 is_read_as_it_says(spec);
                 checked += 1;
+                for (writer, inlined) in [(Hadoop, true), (Hadoop, false), (Native, true), (Native, false)] {
+                    // Only 2.3 has the native writer, and with file merging the state of sinks lies in segments.
+                    let is_written = *layout != Merged && (writer == Hadoop || release == Release::From119);
+                    if is_written {
+                        let sink = Some(SinkSpec { writer, inlined });
+                        is_read_as_it_says(JobSpec { sink, ..spec });
+                        with_sinks += 1;
+                    }
+                }
             }
         }
     }
-    assert_eq!(checked, 33);
+    assert_eq!((checked, with_sinks), (33, 72));
 }
 
 fn is_read_as_it_says(spec: JobSpec) {
@@ -158,7 +173,29 @@ fn is_read_as_it_says(spec: JobSpec) {
         panic!("{spec:?} isn't read to its end")
     };
     let directories = taken.directories.len();
-    let says: BTreeSet<String> = newest.files.iter().map(|f| f.key.clone()).collect();
+    let mut sinks = find(&bytes, Some(&location));
+    for blob in std::mem::take(&mut sinks.blobs) {
+        let state = store.bytes(blob.location.key()).unwrap();
+        sinks.take_blob(&blob.whose, &blob.states, &state);
+    }
+    assert_eq!(sinks.unknown, Vec::<String>::new(), "{spec:?}");
+    let tails = sinks
+        .tails()
+        .into_iter()
+        .map(|(tail, (size, _))| (tail.key().to_owned(), size));
+    let says_of_tails = newest.files.iter().filter(|f| f.place == Place::Tail);
+    assert_eq!(
+        tails.collect::<Vec<_>>(),
+        says_of_tails
+            .map(|f| (f.key.clone(), f.size))
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect::<Vec<_>>(),
+        "{spec:?}"
+    );
+    assert_eq!(sinks.files.is_empty(), spec.sink.is_none(), "{spec:?}");
+    let state = newest.files.iter().filter(|f| f.place != Place::Tail);
+    let says: BTreeSet<String> = state.map(|f| f.key.clone()).collect();
     assert_eq!(read, says, "{spec:?}");
     let merged = spec.layout == Layout::Merged;
     assert_eq!(

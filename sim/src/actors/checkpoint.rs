@@ -1,5 +1,6 @@
 //! What a checkpoint or savepoint is made of, as its job remembers it.
 
+use super::sink::Sink;
 use crate::clock::Millis;
 use crate::store::Store;
 
@@ -12,6 +13,9 @@ pub enum Place {
     Shared,
     /// In the HA store: what a JobManager reads first when it recovers.
     Pointer,
+    /// Beside what a sink writes: the bytes after the last part of an open file. Only the state of the sink names it, and the sink deletes it itself
+    /// when a newer checkpoint or savepoint is complete.
+    Tail,
 }
 
 /// A file that a checkpoint is made of.
@@ -43,6 +47,7 @@ pub struct Checkpoint {
     /// Whether who holds it deletes it when it is subsumed.
     pub owned: bool,
     pub(super) backends: Vec<String>,
+    pub(super) sinks: Vec<Sink>,
 }
 
 /// A key without the random prefix that entropy gives it.

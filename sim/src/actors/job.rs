@@ -9,6 +9,7 @@ use super::checkpoint::{Checkpoint, File, Place};
 use super::cleanup::Why;
 use super::layout::ZERO_ID;
 use super::names::{hex, uuid};
+use super::sink::{self, Sink, SinkStates};
 use crate::clock::Millis;
 use crate::dice::Dice;
 use crate::scenario::{Claim, JobSpec, Layout};
@@ -35,6 +36,8 @@ struct Registered {
 struct Upload {
     id: u64,
     files: Vec<File>,
+    sink_states: SinkStates,
+    sinks: Vec<Sink>,
 }
 
 /// What came of completing a checkpoint.
@@ -87,6 +90,7 @@ pub struct Job {
     retained: VecDeque<Checkpoint>,
     registry: BTreeMap<String, Registered>,
     upload: Option<Upload>,
+    sinks: Vec<Sink>,
 }
 
 /// Whose files a subtask has after a restore with another parallelism: those of every old subtask whose key groups it has some of.
@@ -145,6 +149,7 @@ impl Job {
             retained: VecDeque::new(),
             registry: BTreeMap::new(),
             upload: None,
+            sinks: sink::new(spec),
         }
     }
 
@@ -154,6 +159,7 @@ impl Job {
         let claim = spec.release.claim(claim);
         job.claim = Some(claim);
         job.next_id = from.id + 1;
+        job.sinks = sink::restored(&from.sinks, spec);
         // Who rescales makes new backends of several old ones.
         if !from.backends.is_empty() && from.subtasks() == spec.subtasks.max(1) {
             job.backends.clone_from(&from.backends);
@@ -282,5 +288,12 @@ impl Job {
             }
         }
         self.live = self.retained.back().map_or_else(Vec::new, |c| self.live_of(c));
+        self.sinks = self.sinks_of_newest();
+    }
+
+    /// The sinks as they go on from the newest checkpoint.
+    fn sinks_of_newest(&self) -> Vec<Sink> {
+        let newest = self.retained.back();
+        newest.map_or_else(|| sink::new(self.spec), |c| sink::restored(&c.sinks, self.spec))
     }
 }

@@ -23,7 +23,7 @@ impl Job {
         self.directory.trim_start_matches("cp/").trim_end_matches('/')
     }
 
-    fn key(&self, below: &str, dice: &mut Dice) -> String {
+    pub(super) fn key(&self, below: &str, dice: &mut Dice) -> String {
         let plain = format!("{}{below}/{}", self.directory, uuid(dice));
         if self.spec.entropy {
             // `_metadata` and directories keep the plain path.

@@ -49,7 +49,25 @@ pub(crate) struct Subtask<'f> {
     pub(crate) keyed: Keyed<'f>,
 }
 
-/// A `_metadata` of one operator.
+/// An operator of a file sink.
+#[derive(Clone, Debug)]
+pub(crate) struct SinkOperator<'f> {
+    pub(crate) id: [u8; 16],
+    /// Written since 2.0.
+    pub(crate) name: &'static str,
+    pub(crate) subtasks: Vec<SinkSubtask<'f>>,
+}
+
+/// The managed operator state of one subtask of it.
+#[derive(Clone, Debug)]
+pub(crate) struct SinkSubtask<'f> {
+    /// Names of list states and where each of their elements begins.
+    pub(crate) states: &'f [(&'static str, Vec<i64>)],
+    /// The bytes themselves, or the file that they lie in.
+    pub(crate) stream: Result<&'f [u8], Handle<'f>>,
+}
+
+/// A `_metadata` of one operator and those of its sink.
 pub(crate) struct Metadata<'f> {
     /// The format: 3 (1.11 to 1.14), 4 (1.15 to 1.20) or 5 (2.0).
     pub(crate) format: i32,
@@ -58,6 +76,7 @@ pub(crate) struct Metadata<'f> {
     /// Says so in the properties, since format 4.
     pub(crate) retained_on_cancel: bool,
     pub(crate) subtasks: Vec<Subtask<'f>>,
+    pub(crate) sinks: Vec<SinkOperator<'f>>,
 }
 
 #[derive(Default)]
@@ -161,7 +180,7 @@ impl Metadata<'_> {
         let mut b = Bytes::default();
         b.0.extend([0x49, 0x60, 0x67, 0x2D]);
         b.int(self.format).long(self.checkpoint_id);
-        b.int(0).int(1);
+        b.int(0).count(1 + self.sinks.len());
         if self.format >= 5 {
             b.text("an operator").text("");
         }
@@ -189,10 +208,41 @@ impl Metadata<'_> {
             // No raw keyed state, no channels.
             b.u8(0).int(0).int(0);
         }
+        for sink in &self.sinks {
+            self.sink(&mut b, sink);
+        }
         if self.format >= 4 {
             b.properties(self.retained_on_cancel);
         }
         b.0
+    }
+
+    fn sink(&self, b: &mut Bytes, sink: &SinkOperator<'_>) {
+        if self.format >= 5 {
+            b.text(sink.name).text("");
+        }
+        b.0.extend(sink.id);
+        b.count(sink.subtasks.len()).int(128);
+        b.u8(0).count(sink.subtasks.len());
+        for (index, subtask) in sink.subtasks.iter().enumerate() {
+            b.count(index).int(1).u8(4).count(subtask.states.len());
+            for (name, offsets) in subtask.states {
+                b.text(name).u8(0).count(offsets.len());
+                for offset in offsets {
+                    b.long(*offset);
+                }
+            }
+            match &subtask.stream {
+                Ok(bytes) => {
+                    b.u8(1).text("a stream").count(bytes.len()).0.extend(*bytes);
+                }
+                Err(handle) => {
+                    b.stream(handle);
+                }
+            }
+            // No raw operator state, no keyed state, no channels.
+            b.int(0).u8(0).u8(0).int(0).int(0);
+        }
     }
 
     fn keyed(&self, b: &mut Bytes, index: usize, keyed: &Keyed<'_>) {

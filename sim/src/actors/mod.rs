@@ -8,8 +8,11 @@ mod metadata;
 mod names;
 pub mod people;
 pub mod rules;
+mod sink;
+mod sink_state;
 
 pub use checkpoint::{Checkpoint, File, Place};
 pub(crate) use job::dispose;
 pub use job::{Completed, Ended, Job};
 pub(crate) use layout::{LOG, POINTERS};
+pub(crate) use sink::OUTPUT;

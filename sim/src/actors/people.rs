@@ -1,6 +1,6 @@
 //! People and scripts: what a careless hand reaches, as keys.
 
-use super::{Checkpoint, Job, Place};
+use super::{Checkpoint, Job, OUTPUT, Place};
 use crate::dice::Dice;
 use crate::scenario::Target;
 use crate::store::Store;
@@ -59,6 +59,9 @@ pub fn aimed_at(
             return keys.filter(|k| !store.is_visible(k)).cloned().collect();
         }
         Target::Pointer { job } => one_of(newest(job), Place::Pointer),
+        Target::Tail { job } => one_of(newest(job), Place::Tail),
+        Target::TailOfSavepoint { savepoint: n } => one_of(savepoint(n).map(|s| &s.snapshot), Place::Tail),
+        Target::Output => store.visible(OUTPUT),
         Target::Any => {
             let all = store.visible("");
             dice.pick(&all).cloned().into_iter().collect()

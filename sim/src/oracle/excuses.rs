@@ -25,6 +25,9 @@ impl Oracle<'_> {
         if !self.acting && self.ledger.would_restore(key, hiding.at) {
             return None;
         }
+        if self.passes_for_the_sink_itself(need, key, hiding) {
+            return None;
+        }
         let length = need.snapshot.length_of(key)?;
         let written_over = || need.snapshot.files.iter().any(|f| scene.store.was_spoilt(&f.key));
         // When the first of it went.

@@ -53,6 +53,8 @@ pub struct Ledger {
     pub as_a_rule: u64,
     /// Proofs that a second reader checked.
     pub proofs: u64,
+    /// Those of tails among them.
+    pub tails: u64,
     /// What the dearest call took, in thousandths of what it might have.
     pub dearest: u64,
 }

@@ -6,6 +6,8 @@ mod needs;
 mod proof;
 mod reader;
 mod requests;
+mod sink_reader;
+mod tails;
 
 pub use ledger::Ledger;
 pub use needs::{Kind, Need, needs};
@@ -394,7 +396,7 @@ impl<'w> Oracle<'w> {
             && let Some(file) = snapshot
                 .files
                 .iter()
-                .find(|f| f.place != Place::Pointer && !scene.store.is_visible(&f.key))
+                .find(|f| !matches!(f.place, Place::Pointer | Place::Tail) && !scene.store.is_visible(&f.key))
         {
             wrong(
                 METADATA_LAST,

@@ -1,9 +1,9 @@
 //! What somebody would restore from, by each actor's own memory.
 
 use crate::actors::people::Savepoint;
-use crate::actors::{Checkpoint, Job};
+use crate::actors::{Checkpoint, Job, Place};
 use crate::clock::Millis;
-use crate::store::{Hiding, Store};
+use crate::store::{Hand, Hiding, Store};
 
 /// Who needs a snapshot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,10 +31,15 @@ pub struct Need<'s> {
 impl Need<'_> {
     /// What isn't visible of it, and who hid it.
     pub fn missing(&self, store: &Store) -> Vec<(String, Hiding)> {
-        let keys = self.snapshot.files.iter().map(|f| &f.key);
-        keys.chain([&self.snapshot.metadata])
-            .filter(|key| !store.is_visible(key))
-            .filter_map(|key| store.hiding(key).map(|h| (key.clone(), h)))
+        let files = self.snapshot.files.iter().map(|f| (&f.key, f.place));
+        // A sink deletes tails of older snapshots itself: whoever goes back to one lacks them by design.
+        let by_its_sink = |place, h: &Hiding| place == Place::Tail && matches!(h.by, Hand::Flink(_));
+        files
+            .chain([(&self.snapshot.metadata, Place::Private)])
+            .filter(|(key, _)| !store.is_visible(key))
+            .filter_map(|(key, place)| Some((key.clone(), place, store.hiding(key)?)))
+            .filter(|(_, place, hiding)| !by_its_sink(*place, hiding))
+            .map(|(key, _, hiding)| (key, hiding))
             .collect()
     }
 }

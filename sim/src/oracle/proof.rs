@@ -68,8 +68,13 @@ impl Oracle<'_> {
                 proof.etag
             ));
         };
-        let named = reader::read(&bytes);
         let own = about.trim_end_matches("_metadata");
+        if Self::sink_names(scene, &bytes, own, proof, &said.key) {
+            self.ledger.proofs += 1;
+            self.ledger.tails += 1;
+            return None;
+        }
+        let named = reader::read(&bytes);
         let handle = named.iter().find(|n| n.at == proof.at_byte);
         let says = handle.is_some_and(|n| {
             let key = n.key(BUCKET, own);

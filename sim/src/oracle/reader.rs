@@ -30,18 +30,59 @@ impl Named {
     }
 }
 
+/// Managed operator state.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct OperatorState {
+    /// The operator's id, in hex.
+    pub(super) operator: String,
+    /// The subtask.
+    pub(super) subtask: Option<u32>,
+    /// At which byte the handle of its bytes begins.
+    pub(super) stream_at: usize,
+    /// Where its bytes lie.
+    pub(super) stream: Stream,
+    /// Names of list states, and where their elements begin.
+    states: Vec<(String, Vec<i64>)>,
+}
+
+/// Where the bytes of an operator state lie.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Stream {
+    Inlined(Vec<u8>),
+    In(Named),
+}
+
+impl OperatorState {
+    /// Where the elements of a state begin.
+    pub(super) fn elements_of(&self, name: &str) -> impl Iterator<Item = i64> {
+        let of_name = self.states.iter().filter(move |(its, _)| its == name);
+        of_name.flat_map(|(_, offsets)| offsets).copied()
+    }
+}
+
 /// Reads a file, as far as it is one that a job of the simulation writes.
 pub(super) fn read(bytes: &[u8]) -> Vec<Named> {
+    read_through(bytes).named
+}
+
+/// The operator states of a file, likewise.
+pub(super) fn operator_states(bytes: &[u8]) -> Vec<OperatorState> {
+    read_through(bytes).states
+}
+
+fn read_through(bytes: &[u8]) -> Reader<'_> {
     let mut reader = Reader {
         bytes,
         at: 0,
         operator: String::new(),
         subtask: None,
         named: Vec::new(),
+        states: Vec::new(),
+        inlined: None,
     };
     // Half a file says what its first half says.
     let _ = reader.file();
-    reader.named
+    reader
 }
 
 struct Reader<'b> {
@@ -50,6 +91,9 @@ struct Reader<'b> {
     operator: String,
     subtask: Option<u32>,
     named: Vec<Named>,
+    states: Vec<OperatorState>,
+    /// The bytes of the handle that was read last, if it has them itself.
+    inlined: Option<&'b [u8]>,
 }
 
 impl<'b> Reader<'b> {
@@ -134,11 +178,15 @@ impl<'b> Reader<'b> {
         if tag == 0 {
             return Some(());
         }
+        let mut states = Vec::new();
         for _ in 0..self.count()? {
-            self.text()?;
+            let name = self.text()?;
             self.u8()?;
-            let offsets = self.count()?;
-            self.longs(offsets)?;
+            let mut offsets = Vec::new();
+            for _ in 0..self.count()? {
+                offsets.push(i64::from_be_bytes(self.take(8)?.try_into().ok()?));
+            }
+            states.push((name, offsets));
         }
         match tag {
             4 => {}
@@ -152,7 +200,22 @@ impl<'b> Reader<'b> {
             }
             _ => return None,
         }
-        self.stream()
+        let (stream_at, before) = (self.at, self.named.len());
+        self.inlined = None;
+        self.stream()?;
+        let stream = match (self.inlined, self.named.get(before)) {
+            (Some(bytes), _) => Stream::Inlined(bytes.to_vec()),
+            (None, Some(named)) => Stream::In(named.clone()),
+            (None, None) => return Some(()),
+        };
+        self.states.push(OperatorState {
+            operator: self.operator.clone(),
+            subtask: self.subtask,
+            stream_at,
+            stream,
+            states,
+        });
+        Some(())
     }
 
     fn keyed(&mut self) -> Option<()> {
@@ -213,7 +276,7 @@ impl<'b> Reader<'b> {
             1 => {
                 self.text()?;
                 let n = self.count()?;
-                self.take(n)?;
+                self.inlined = Some(self.take(n)?);
             }
             2 => {
                 self.longs(1)?;

@@ -5,7 +5,7 @@ use crate::actors::{Checkpoint, Completed, Job, dispose};
 use crate::clock::{MINUTE, Millis, SECOND};
 use crate::dice::Dice;
 use crate::oracle::{NO_JOB_FAILS, Violation};
-use crate::scenario::{Claim, JobSpec, Layout};
+use crate::scenario::{Claim, JobSpec, Layout, Writer};
 use crate::trace::Lane;
 
 impl Run<'_> {
@@ -219,6 +219,11 @@ impl Run<'_> {
             (spec.zero_id, "jobs in a directory of several"),
             (spec.entropy, "jobs with entropy"),
             (spec.ha, "jobs with an HA store"),
+            (spec.sink.is_some(), "jobs with a file sink"),
+            (
+                spec.sink.is_some_and(|s| s.writer == Writer::Native),
+                "jobs with a native sink",
+            ),
         ] {
             if is {
                 self.happened(what);

@@ -5,6 +5,7 @@ use crate::actors::checkpoint::{Checkpoint, File, Place};
 use crate::actors::cleanup::{self, Discarded, Why};
 use crate::actors::layout::LOG;
 use crate::actors::metadata::{Handle, Keyed, Metadata, Path, Subtask};
+use crate::actors::sink;
 use crate::clock::{Millis, SECOND};
 use crate::dice::Dice;
 use crate::scenario::{Layout, Release};
@@ -33,6 +34,7 @@ impl Job {
             if self.stuck {
                 return false;
             }
+            self.sinks = self.sinks_of_newest();
         }
         let id = self.next_id;
         self.next_id += 1;
@@ -83,7 +85,17 @@ impl Job {
             }
         }
         files.extend(self.live.iter().cloned());
-        self.upload = Some(Upload { id, files });
+        let mut sinks = std::mem::take(&mut self.sinks);
+        let key = |dice: &mut Dice| self.key(&format!("chk-{id}"), dice);
+        let (sink_states, of_sinks) = sink::snapshot(&mut sinks, self.spec, id, store, by, key, dice);
+        self.sinks = sinks;
+        files.extend(of_sinks);
+        self.upload = Some(Upload {
+            id,
+            files,
+            sink_states,
+            sinks: self.sinks.clone(),
+        });
         true
     }
 
@@ -103,13 +115,20 @@ impl Job {
         self.live.push(new(self.shared_key(subtask, dice)));
     }
 
-    fn bytes_of(&self, id: u64, files: &[File]) -> Vec<u8> {
+    fn bytes_of(&self, upload: &Upload) -> Vec<u8> {
+        let Upload {
+            id,
+            files,
+            sink_states,
+            ..
+        } = upload;
         let own = format!("{}chk-{id}/", self.directory);
         let subtasks = (0..self.spec.subtasks.max(1)).map(|subtask| {
             let of = |place| {
                 files
                     .iter()
                     .filter(move |f| f.subtask == subtask && f.place == place)
+                    .filter(|f| !sink_states.lies_in(&f.key))
             };
             let mut private: Vec<Handle<'_>> = of(Place::Private)
                 .flat_map(|f| match f.key.strip_prefix(&own) {
@@ -151,16 +170,27 @@ impl Job {
                 Release::Of116 => 4,
                 Release::From119 | Release::From119Sequential => 5,
             },
-            checkpoint_id: i64::try_from(id).unwrap_or(i64::MAX),
+            checkpoint_id: i64::try_from(*id).unwrap_or(i64::MAX),
             operator: [self.spec.operators; 16],
             retained_on_cancel: self.spec.retained_on_cancel,
             subtasks: subtasks.collect(),
+            sinks: sink_states.operators(self.spec, &own),
         }
         .bytes()
     }
 
-    /// Completes the checkpoint under way: `_metadata` is written now, older ones are subsumed.
+    /// Completes the checkpoint under way: `_metadata` is written now, older ones are subsumed, and sinks commit.
     pub fn complete(&mut self, store: &mut Store, dice: &mut Dice) -> Completed {
+        let mut completed = self.write_metadata(store, dice);
+        if let Completed::Well(deletions) = &mut completed {
+            let complete = self.retained.back().map_or(0, |c| c.id);
+            let gone = sink::commit(&mut self.sinks, complete, store, Hand::Flink(self.number));
+            deletions.extend(gone.into_iter().map(|key| (dice.between(20, 3_000), key)));
+        }
+        completed
+    }
+
+    fn write_metadata(&mut self, store: &mut Store, dice: &mut Dice) -> Completed {
         let Some(upload) = self.upload.take().filter(|_| self.runs()) else {
             return Completed::Nothing;
         };
@@ -174,7 +204,7 @@ impl Job {
                 deletions: all.into_iter().map(|key| (20, key)).collect(),
             };
         }
-        let bytes = self.bytes_of(upload.id, &upload.files);
+        let bytes = self.bytes_of(&upload);
         let metadata_size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         let etag = store.put_bytes(&metadata, bytes, by);
         let mut files = upload.files;
@@ -197,6 +227,7 @@ impl Job {
             completed: store.now(),
             owned: true,
             backends: self.backends.clone(),
+            sinks: upload.sinks,
         });
         let mut deletions = Vec::new();
         while self.retained.len() > self.spec.retained.max(1) {
@@ -214,7 +245,7 @@ impl Job {
         dice: &mut Dice,
     ) -> (Option<Checkpoint>, Vec<(Millis, String)>) {
         let before = self.retained.clone();
-        let Completed::Well(_) = self.complete(store, dice) else {
+        let Completed::Well(_) = self.write_metadata(store, dice) else {
             return (None, Vec::new());
         };
         let Some(newest) = self.retained.back().cloned() else {

@@ -5,6 +5,7 @@ use crate::actors::checkpoint::{Checkpoint, File, Place};
 use crate::actors::cleanup::{self, Discarded, Why};
 use crate::actors::metadata::{Handle, Keyed, Metadata, Path, Subtask};
 use crate::actors::names::{hex, uuid};
+use crate::actors::sink;
 use crate::clock::Millis;
 use crate::dice::Dice;
 use crate::scenario::Release;
@@ -21,7 +22,7 @@ impl Job {
         let job = self.directory.trim_start_matches("cp/");
         let directory = format!("sp/savepoint-{}-{}/", &job[..6], hex(dice, 12));
         let by = Hand::Flink(self.number);
-        let files: Vec<File> = (0..self.spec.subtasks.max(1))
+        let mut files: Vec<File> = (0..self.spec.subtasks.max(1))
             .map(|subtask| File {
                 key: format!("{directory}{}", uuid(dice)),
                 size: store.fresh_size(),
@@ -32,6 +33,10 @@ impl Job {
         for file in &files {
             store.put(&file.key, file.size, by);
         }
+        let mut sinks = std::mem::take(&mut self.sinks);
+        let key = |dice: &mut Dice| format!("{directory}{}", uuid(dice));
+        let (sink_states, of_sinks) = sink::snapshot(&mut sinks, self.spec, id, store, by, key, dice);
+        self.sinks = sinks;
         let subtasks = files.iter().map(|f| Subtask {
             operator_state: None,
             merged: None,
@@ -46,8 +51,10 @@ impl Job {
             operator: [self.spec.operators; 16],
             retained_on_cancel: self.spec.retained_on_cancel,
             subtasks: subtasks.collect(),
+            sinks: sink_states.operators(self.spec, &directory),
         }
         .bytes();
+        files.extend(of_sinks);
         let metadata = format!("{directory}_metadata");
         let metadata_size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         let etag = store.put_bytes(&metadata, bytes, by);
@@ -60,6 +67,7 @@ impl Job {
             completed: store.now(),
             owned: true,
             backends: Vec::new(),
+            sinks: self.sinks.clone(),
         })
     }
 }
