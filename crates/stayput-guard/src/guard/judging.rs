@@ -196,7 +196,16 @@ where
         let in_question: Vec<usize> = (0..judged.len())
             .filter(|n| self.may_be_needed_elsewhere(&judged[*n]))
             .collect();
-        if in_question.is_empty() || !self.survey.look_for_new_directories(&self.eyes).await {
+        if in_question.is_empty() {
+            return;
+        }
+        let found = self.survey.look_for_new_directories(&self.eyes).await;
+        let of_tails = |n: &usize| can_be_tail(judged[*n].verdict.location.key());
+        let any_tail = in_question.iter().any(of_tails);
+        if any_tail {
+            self.survey.look_everywhere_for_sinks(&self.eyes).await;
+        }
+        if !found && !any_tail {
             return;
         }
         self.read_sinks_if_it_matters(notices).await;
@@ -211,6 +220,10 @@ where
         let verdict = &judged.verdict;
         let left = match (&verdict.outcome, &verdict.cause) {
             (Outcome::Leave(LeaveReason::NotReferenced(_)), Cause::Foreign(_)) => true,
+            // A rule takes the checkpoint too, perhaps before: nobody knew of that one when the tail was asked about.
+            (Outcome::Leave(LeaveReason::NotReferenced(_)), Cause::Lifecycle) => {
+                return can_be_tail(verdict.location.key());
+            }
             // It went with a `_metadata` of which nobody knows who hid it: the job ended or went on elsewhere.
             (Outcome::Leave(LeaveReason::DiscardedByFlink), Cause::Unknown) => true,
             (Outcome::Leave(LeaveReason::DiscardedByFlink), _) => judged.is_by_a_stranger(),

@@ -70,7 +70,9 @@ where
                 }
             }
             for named in of_snapshot.values_mut() {
-                named.etag.clone_from(&etag);
+                if etag.is_some() {
+                    named.etag.clone_from(&etag);
+                }
             }
             found.extend(of_snapshot);
         }

@@ -1,6 +1,6 @@
 //! Tails of sinks: state of sinks is read only when a key was deleted that can be a tail, once for each `_metadata`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::StreamExt;
 use futures_util::stream;
@@ -9,9 +9,10 @@ use stayput_core::chain::NamedBy;
 use stayput_core::location::ObjectLocation;
 use stayput_core::metadata_limit::MetadataLimit;
 use stayput_core::sinks::Sinks;
+use stayput_core::snapshot::JobDirectory;
 
 use super::fetch::Fetched;
-use super::{Eyes, Survey};
+use super::{Breadth, Eyes, Named, Survey};
 use crate::port::{Journal, PortErrorKind, Reading};
 
 /// So many blobs are read at once: each can be as long as is allowed here.
@@ -47,7 +48,8 @@ impl SinkStates {
 
     /// The sink of this snapshot that names a tail.
     pub(crate) fn named_by(&self, metadata: &ObjectLocation, tail: &ObjectLocation) -> Option<NamedBy> {
-        let tails = self.0.get(metadata)?.sinks.tails();
+        let known = self.0.get(metadata)?;
+        let tails = known.sinks.tails();
         let (_, whose) = tails.get(tail)?;
         Some(NamedBy {
             operator_id: whose.operator_id.clone(),
@@ -57,7 +59,7 @@ impl SinkStates {
             role: "sink.tail".to_owned(),
             handles: 1,
             at_byte: whose.at_byte,
-            etag: None,
+            etag: (!known.etag.is_empty()).then(|| known.etag.clone()),
         })
     }
 
@@ -70,6 +72,36 @@ impl SinkStates {
 }
 
 impl Survey {
+    /// The key of a tail tells no job: every directory is listed once more, and where a sink is or no checkpoint stands, what is hidden is looked for.
+    pub(crate) async fn look_everywhere_for_sinks<R: Reading + Sync, J: Journal + Sync>(
+        &mut self,
+        eyes: &Eyes<'_, R, J>,
+    ) {
+        let listed_before = |survey: &Self, job: &JobDirectory| {
+            let record = survey.catalogue.job(job);
+            record.is_some_and(|r| r.listed_at != Some(eyes.now))
+        };
+        let mut jobs: BTreeSet<JobDirectory> = self.job_directories().into_iter().collect();
+        let anew = jobs
+            .iter()
+            .filter(|job| listed_before(self, job))
+            .cloned()
+            .collect();
+        self.take_jobs(eyes, &Named::default(), Breadth::Named, anew)
+            .await;
+        let with_sinks: BTreeSet<JobDirectory> = self
+            .sinks
+            .0
+            .keys()
+            .filter_map(|metadata| self.snapshot_at(metadata))
+            .map(|s| s.job.clone())
+            .collect();
+        jobs.retain(|job| with_sinks.contains(job) || self.newest_visible(job).is_none());
+        for job in jobs {
+            self.look_for_hidden(eyes, &job).await;
+        }
+    }
+
     /// Snapshots whose sinks' state wasn't read yet.
     pub(crate) fn with_unread_sinks(&self) -> Vec<ObjectLocation> {
         let unread = |known: &&Known| !known.read;

@@ -279,3 +279,36 @@ async fn a_sweep_brings_back_the_tails_of_a_checkpoint_together_with_its_metadat
         assert_eq!(*done_about(&report.judged, key), COPIED, "{key}");
     }
 }
+
+/// Nothing in the key of a tail says whose it is, and the only checkpoint that does is hidden too.
+#[tokio::test]
+async fn a_tail_whose_checkpoint_the_same_rule_took_comes_back_whoever_hears_of_it() {
+    let sink = sink_under_a_root();
+    let metadata = format!("{JOB}chk-3/_metadata");
+    sink.model.set_now(at("2026-11-29T00:02:00Z"));
+    drop(sink.delete(Who::Rule, &metadata));
+    let messages = [sink.delete(Who::Rule, TAIL)];
+    sink.model.advance(MINUTE);
+    let report = sink.guard().handle(&messages).await;
+    assert_eq!(*done_about(&report, TAIL), COPIED);
+}
+
+/// Else what the record says of a tail could be of any bytes that ever stood there.
+#[tokio::test]
+async fn the_record_of_a_tail_says_which_bytes_named_it_also_if_they_cant_be_read_again() {
+    let sink = sink();
+    let mut guard = sink.guard();
+    let messages = [sink.delete(Who::Alice, TAIL)];
+    guard.handle(&messages).await;
+    let metadata = format!("{JOB}chk-3/_metadata");
+    let denied = Fault::answers(PortErrorKind::Denied)
+        .on("GetObject")
+        .key("_metadata");
+    sink.model.plan(denied.always());
+    sink.model.advance(SETTLE + MINUTE);
+    let report = guard.handle(&messages).await;
+    assert_eq!(*done_about(&report, TAIL), COPIED);
+    let named = verdict_on(&report, TAIL).named_by.as_ref().expect("the sink");
+    let object = sink.bucket.current(&metadata).and_then(|v| v.object);
+    assert_eq!(named.etag, object.map(|o| o.etag));
+}
