@@ -214,7 +214,7 @@ fn mandate(world: &World) -> Mandate {
             .installed
             .map(|after| Timestamp::from_millis(BEGINNING + after)),
         objects_per_day: world.objects_per_day,
-        bytes_per_day: 1 << 40,
+        bytes_per_day: world.bytes_per_day.unwrap_or(1 << 40),
     }
 }
 

@@ -1,5 +1,6 @@
 //! A seed becomes a scenario.
 
+mod budgets;
 mod coincidences;
 mod extras;
 mod sinks;
@@ -50,6 +51,7 @@ pub fn scenario(seed: u64, length: Length) -> Scenario {
     let mut scenario = Scenario { seed, world, steps };
     extras::add(&mut scenario);
     sinks::add(&mut scenario);
+    budgets::add(&mut scenario);
     coincidences::add(&mut scenario);
     scenario
 }
@@ -99,6 +101,7 @@ fn world(dice: &mut Dice, pace: Pace) -> World {
             None
         },
         objects_per_day: dice.weighed(&[(95, 10_000), (5, 4)]).unwrap_or(10_000),
+        bytes_per_day: None,
         second_guard: false,
         throttled: 0,
         jobs: (0..jobs).map(|n| job(dice, n)).collect(),

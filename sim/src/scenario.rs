@@ -51,6 +51,9 @@ pub struct World {
     pub installed: Option<Millis>,
     /// Objects that may be copied on one day.
     pub objects_per_day: u64,
+    /// Bytes that may be copied on one day; `None`: more than there are.
+    #[serde(default)]
+    pub bytes_per_day: Option<u64>,
     /// Whether another Stayput, with a control prefix of its own, watches the same bucket.
     #[serde(default)]
     pub second_guard: bool,

@@ -51,6 +51,7 @@ fn size(scenario: &Scenario) -> u64 {
         world.created_told,
         world.throttled > 0,
         world.objects_per_day < 10_000,
+        world.bytes_per_day.is_some(),
         world.rules.iter().any(|r| r.noncurrent_days.is_some()),
     ];
     let jobs: u64 = world
@@ -130,6 +131,7 @@ fn simpler_worlds(of: &Scenario) -> Vec<Scenario> {
     with(&|s| s.world.journal = true);
     with(&|s| s.world.created_told = false);
     with(&|s| s.world.objects_per_day = 10_000);
+    with(&|s| s.world.bytes_per_day = None);
     with(&|s| s.world.instances = 1);
     with(&|s| s.world.throttled = 0);
     with(&|s| s.world.rules.clear());

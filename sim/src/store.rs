@@ -371,6 +371,13 @@ impl Store {
             })
     }
 
+    /// The length of a version, in bytes.
+    pub fn size_of(&self, key: &str, version: &str) -> Option<u64> {
+        let history = self.bucket.history(key);
+        let mut versions = history.data_versions();
+        versions.find(|v| v.id.to_string() == version)?.size()
+    }
+
     /// Whether some data version of the key has this length.
     pub fn has_version(&self, key: &str, size: u64) -> bool {
         let history = self.bucket.history(key);

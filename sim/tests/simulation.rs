@@ -80,6 +80,7 @@ fn every_kind_of_job_and_every_hand_happens() {
         "proofs of restores that a second reader checked",
         "jobs with a file sink",
         "jobs with a native sink",
+        "calls that a budget of bytes stopped",
         "proofs of tails that the state of a sink names",
     ] {
         let times = tally.happened.get(what).copied().unwrap_or(0);

@@ -8,6 +8,8 @@ use crate::store::Hiding;
 
 /// A head or savepoint older than this is forgotten.
 const FORGOTTEN: i64 = 90 * DAY;
+/// No file that comes back is longer, in bytes: a budget is spent where the next one doesn't fit.
+const LONGEST: u64 = 4_000;
 /// A newest checkpoint younger than this runs, as far as anybody can see.
 const SURELY_RUNNING: i64 = 24 * HOUR - SECOND;
 
@@ -314,9 +316,11 @@ impl Oracle<'_> {
     /// observes copies nothing.
     fn may_be_spent(&self, since: Millis) -> bool {
         let copies = self.acting && self.world.acting;
+        let most = self.ledger.most_copied_since(since);
         !copies
             || self.world.faults != Faults::NONE
-            || self.ledger.most_copied_since(since) >= self.world.objects_per_day
+            || most.objects >= self.world.objects_per_day
+            || self.world.bytes_per_day.is_some_and(|bytes| most.bytes + LONGEST > bytes)
     }
 
     /// Whether a whole deletion by a person must be undone: the job runs and its newest checkpoint is young. Once: who deletes the same directory

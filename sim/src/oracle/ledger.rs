@@ -6,6 +6,13 @@ use crate::actors::Checkpoint;
 use crate::clock::{DAY, Millis, midnight};
 use crate::function::{Called, Did};
 
+/// What copies cost.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Spent {
+    pub(super) objects: u64,
+    pub(super) bytes: u64,
+}
+
 /// A word about a key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Word {
@@ -29,7 +36,7 @@ pub struct Ledger {
     words: BTreeMap<String, Vec<Word>>,
     told: Vec<(Millis, &'static str, String)>,
     sweeps: Vec<Millis>,
-    copied: BTreeMap<Millis, u64>,
+    copied: BTreeMap<Millis, Spent>,
     restored: BTreeMap<String, Vec<Millis>>,
     /// Directories that their owner deleted, and when.
     purposes: Vec<(String, Millis)>,
@@ -112,7 +119,7 @@ impl Ledger {
         self.written.values().flatten()
     }
 
-    pub(super) fn hear(&mut self, now: Millis, called: &Called) {
+    pub(super) fn hear(&mut self, now: Millis, called: &Called, spent: Spent) {
         if !called.disturbed {
             for event in &called.events {
                 self.heard.entry(*event).or_insert(now);
@@ -133,8 +140,9 @@ impl Ledger {
         }
         // What a call copied before it died isn't in its books.
         if !called.disturbed {
-            let copied = u64::try_from(called.copied.len()).unwrap_or(u64::MAX);
-            *self.copied.entry(midnight(now)).or_default() += copied;
+            let of_day = self.copied.entry(midnight(now)).or_default();
+            of_day.objects += spent.objects;
+            of_day.bytes += spent.bytes;
         }
         for said in &called.said {
             let word = Word {
@@ -178,14 +186,17 @@ impl Ledger {
         self.sweeps.iter().filter(|s| **s >= at).count()
     }
 
-    /// How many objects were copied on the day with the most of them since then, that day as a whole.
-    pub(super) fn most_copied_since(&self, at: Millis) -> u64 {
-        let days = self.copied.range(midnight(at)..).map(|(_, copied)| *copied);
-        days.max().unwrap_or(0)
+    /// The most that was copied on one day since then, that day as a whole: in objects, and in bytes.
+    pub(super) fn most_copied_since(&self, at: Millis) -> Spent {
+        let days = || self.copied.range(midnight(at)..).map(|(_, copied)| *copied);
+        Spent {
+            objects: days().map(|d| d.objects).max().unwrap_or(0),
+            bytes: days().map(|d| d.bytes).max().unwrap_or(0),
+        }
     }
 
-    pub(super) fn copied_on_day(&self, at: Millis) -> u64 {
-        self.copied.get(&midnight(at)).copied().unwrap_or(0)
+    pub(super) fn copied_on_day(&self, at: Millis) -> Spent {
+        self.copied.get(&midnight(at)).copied().unwrap_or_default()
     }
 
     /// Whether a key was put back after this moment.

@@ -10,6 +10,7 @@ mod sink_reader;
 mod tails;
 
 pub use ledger::Ledger;
+use ledger::Spent;
 pub use needs::{Kind, Need, needs};
 
 use crate::actors::{Place, rules};
@@ -239,16 +240,34 @@ impl<'w> Oracle<'w> {
         for (key, version) in &called.copied {
             found.extend(self.look_at_copy(scene, called, key, version));
         }
-        self.ledger.hear(scene.store.now(), called);
+        let spent = Spent {
+            objects: u64::try_from(called.copied.len()).unwrap_or(u64::MAX),
+            bytes: called
+                .copied
+                .iter()
+                .filter_map(|(key, version)| scene.store.size_of(key, version))
+                .sum(),
+        };
+        self.ledger.hear(scene.store.now(), called, spent);
         found.extend(self.look_at_requests(scene, called));
-        if self.world.journal && !called.copied.is_empty() {
-            let copied = self.ledger.copied_on_day(scene.store.now());
-            if copied > self.world.objects_per_day {
-                let what = format!("{copied} copies on one day, of {}", self.world.objects_per_day);
-                found.push(self.violation(scene, BUDGET, what));
+        if !called.copied.is_empty() {
+            found.extend(self.look_at_budget(scene, "in one call", spent));
+            // Without a journal nobody knows what other calls cost.
+            if self.world.journal {
+                let on_day = self.ledger.copied_on_day(scene.store.now());
+                found.extend(self.look_at_budget(scene, "on one day", on_day));
             }
         }
         found
+    }
+
+    fn look_at_budget(&self, scene: &Scene<'_>, when: &str, spent: Spent) -> Option<Violation> {
+        let (objects, bytes) = (self.world.objects_per_day, self.world.bytes_per_day);
+        let too_much = spent.objects > objects || bytes.is_some_and(|most| spent.bytes > most);
+        too_much.then(|| {
+            let what = format!("{spent:?} {when}, of {objects} objects and {bytes:?} bytes");
+            self.violation(scene, BUDGET, what)
+        })
     }
 
     fn look_at_copy(

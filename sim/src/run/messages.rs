@@ -130,6 +130,11 @@ impl Run<'_> {
 
     pub(super) fn called(&mut self, called: &Called, race: Option<Hand>) {
         self.played.calls += 1;
+        let world = &self.scenario.world;
+        let is_of_bytes = world.bytes_per_day.is_some() && world.objects_per_day >= 10_000;
+        if is_of_bytes && called.told.iter().any(|t| t.code == "budget_spent") {
+            self.happened("calls that a budget of bytes stopped");
+        }
         for (key, marker, visible) in &called.meanwhile {
             if let Some(by) = race {
                 self.note(Lane::People, || {
