@@ -62,7 +62,7 @@ fn histories_hold_and_something_happens_in_them() {
 /// What is never generated is never tested.
 #[test]
 fn every_kind_of_job_and_every_hand_happens() {
-    let tally = crowd::play_many(0, 250, Length::Short, 1);
+    let tally = crowd::play_many(0, 700, Length::Short, 2);
     for what in [
         "jobs with file merging",
         "jobs with a changelog",

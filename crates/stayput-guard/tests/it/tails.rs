@@ -34,6 +34,13 @@ fn under(roots: Vec<Root>) -> Lab {
     lab
 }
 
+fn tidied_by_a_rule(lab: &Lab) {
+    let rule = br#"{"Rules": [{"ID": "tidy", "Status": "Enabled",
+        "Filter": {"Prefix": "2.3.0/filesink-tail/"}, "Expiration": {"Date": "2026-11-29T00:00:00Z"}}]}"#;
+    lab.bucket
+        .set_lifecycle(s3_documents::lifecycle::parse(rule).expect("rules"));
+}
+
 /// How many objects of state were read besides `_metadata`.
 fn state_read(lab: &Lab) -> usize {
     let of_state = |c: &&s3_model::Call| {
@@ -266,10 +273,7 @@ async fn a_sweep_brings_back_the_tails_of_a_checkpoint_together_with_its_metadat
     let sink = sink_under_a_root();
     let metadata = format!("{JOB}chk-3/_metadata");
     sink.model.set_now(at("2026-11-29T00:02:00Z"));
-    let rule = br#"{"Rules": [{"ID": "tidy", "Status": "Enabled",
-        "Filter": {"Prefix": "2.3.0/filesink-tail/"}, "Expiration": {"Date": "2026-11-29T00:00:00Z"}}]}"#;
-    sink.bucket
-        .set_lifecycle(s3_documents::lifecycle::parse(rule).expect("rules"));
+    tidied_by_a_rule(&sink);
     for key in [TAIL, ANOTHER_TAIL, &metadata] {
         drop(sink.delete(Who::Rule, key));
     }
@@ -286,6 +290,7 @@ async fn a_tail_whose_checkpoint_the_same_rule_took_comes_back_whoever_hears_of_
     let sink = sink_under_a_root();
     let metadata = format!("{JOB}chk-3/_metadata");
     sink.model.set_now(at("2026-11-29T00:02:00Z"));
+    tidied_by_a_rule(&sink);
     drop(sink.delete(Who::Rule, &metadata));
     let messages = [sink.delete(Who::Rule, TAIL)];
     sink.model.advance(MINUTE);
