@@ -27,8 +27,8 @@ stayput-sim --seed S [--long] [--trace] [--html FILE] [--shrink] [--keep NAME ST
 stayput-sim --plant FOLDER
     puts every planted fault into this copy of the workspace; stayput-sim --mutants [--seeds N] [--only WORDS] [--keep FOLDER], built there,
     looks for each with N histories (10000); --only: those that have these words in their name; --keep: shrinks what it found, and keeps it
-stayput-sim --kept [--trace NAME]
-    plays every history that was kept
+stayput-sim --kept [--trace NAME [--html FILE]]
+    plays every history that was kept, or one of them
 ";
 
 /// So many restores that nobody needs are shown.
@@ -171,6 +171,11 @@ fn show(scenario: &Scenario, words: &Words) -> Result<Played, String> {
     Ok(played)
 }
 
+fn draw(file: &str, title: &str, played: &Played) -> Result<(), String> {
+    let page = picture::page(title, &played.trace.happenings);
+    std::fs::write(file, page).map_err(|e| format!("{file}: {e}"))
+}
+
 fn play_one(words: &Words, seed: u64, length: Length) -> Result<bool, String> {
     let mut of_seed = scenario(seed, length);
     if words.has("--shrink") || words.has("--keep") {
@@ -199,8 +204,7 @@ fn play_one(words: &Words, seed: u64, length: Length) -> Result<bool, String> {
     }
     let played = show(&of_seed, words)?;
     if let Some(file) = words.after("--html", 1) {
-        let page = picture::page(&format!("Seed {seed}"), &played.trace.happenings);
-        std::fs::write(file, page).map_err(|e| format!("{file}: {e}"))?;
+        draw(file, &format!("Seed {seed}"), &played)?;
     }
     Ok(played.violations.is_empty())
 }
@@ -251,6 +255,9 @@ fn play_kept(words: &Words) -> Result<bool, String> {
             continue;
         }
         let played = show(&kept.scenario, words)?;
+        if let (Some(file), true) = (words.after("--html", 1), words.after("--trace", 1).is_some()) {
+            draw(file, &kept.story, &played)?;
+        }
         let held = if played.violations.is_empty() {
             "holds"
         } else {

@@ -1,22 +1,17 @@
-//! A history as a picture: one lane for the bucket, each job, the rules, people, the guard and who judges it, time from top to bottom. One file,
-//! which loads nothing from elsewhere.
+//! A history as a picture: a column for each job, the rules, people, the bucket, the guard and who judges it, from cause to effect, and time from top to
+//! bottom. One file, which loads nothing from elsewhere and runs no script; what is cut opens with a click, and shows whole under the pointer.
 
 use std::collections::BTreeSet;
 
-use crate::clock::{DAY, HOUR, MINUTE, Millis, shown};
+use crate::clock::{DAY, HOUR, MINUTE, Millis, SECOND, shown};
 use crate::trace::{Happening, Lane};
 
-/// Height of a line and of the gap where time passes, in pixels.
-const LINE: usize = 17;
-const GAP: usize = 26;
-const TOP: usize = 70;
-const LEFT: usize = 130;
-/// Width of a lane.
-const WIDTH: usize = 250;
-/// So many characters fit into a lane.
-const FITS: usize = 42;
 /// A pause this long is a gap.
 const PAUSE: Millis = 10 * MINUTE;
+/// So many lines alike are one that opens.
+const ALIKE: usize = 4;
+/// What the bucket became is told once in so long.
+const AT_ONCE: Millis = 2 * SECOND;
 
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
@@ -46,8 +41,7 @@ fn shortened(text: &str) -> String {
 }
 
 /// What a line is about, as a class of the style sheet.
-fn kind(happening: &Happening) -> &'static str {
-    let text = happening.text.trim_start();
+fn kind(text: &str) -> &'static str {
     if text.starts_with("VIOLATED") {
         "violated"
     } else if text.starts_with("Restored") || text.starts_with("copied") {
@@ -75,84 +69,162 @@ fn pause(between: Millis) -> String {
     }
 }
 
-/// The page.
-pub fn page(title: &str, happenings: &[Happening]) -> String {
-    let lanes: Vec<Lane> = happenings
-        .iter()
-        .map(|h| h.lane)
-        .collect::<BTreeSet<_>>()
-        .into_iter()
-        .collect();
-    let mut body = String::new();
-    let mut y = TOP;
-    let mut before: Option<Millis> = None;
-    for happening in happenings {
-        if let Some(before) = before
-            && happening.at - before >= PAUSE
-        {
-            let (from, to) = (LEFT, LEFT + lanes.len() * WIDTH);
-            body.push_str(&format!(
-                "<line class=\"gap\" x1=\"{from}\" x2=\"{to}\" y1=\"{y}\" y2=\"{y}\"/><text class=\"gap\" x=\"{}\" y=\"{}\">{}</text>\n",
-                from + 6,
-                y + 12,
-                pause(happening.at - before)
-            ));
-            y += GAP;
-        }
-        if before != Some(happening.at) {
-            body.push_str(&format!(
-                "<text class=\"time\" x=\"8\" y=\"{}\">{}</text>\n",
-                y + 12,
-                shown(happening.at)
-            ));
-        }
-        before = Some(happening.at);
-        let lane = lanes.iter().position(|l| *l == happening.lane).unwrap_or(0);
-        let x = LEFT + lane * WIDTH;
-        let kind = kind(happening);
-        let text = shortened(&happening.text);
-        let visible: String = if text.chars().count() > FITS {
-            text.chars().take(FITS - 1).chain(['…']).collect()
-        } else {
-            text
+/// From cause to effect; jobs by their number.
+fn order(lane: Lane) -> (u8, usize) {
+    match lane {
+        Lane::Job(n) => (0, n),
+        Lane::Rules => (1, 0),
+        Lane::People => (2, 0),
+        Lane::Bucket => (3, 0),
+        Lane::Guard => (4, 0),
+        Lane::Oracle => (5, 0),
+    }
+}
+
+/// What stands side by side: a cell in some of the columns, each with what happened there.
+struct Row<'h> {
+    at: Millis,
+    cells: Vec<(usize, Vec<&'h Happening>)>,
+}
+
+/// Cause stands left of effect, so a row goes on as long as the columns don't turn back.
+fn rows<'h>(happenings: &'h [Happening], lanes: &[Lane]) -> Vec<Row<'h>> {
+    let mut rows: Vec<Row<'h>> = Vec::new();
+    for (n, happening) in happenings.iter().enumerate() {
+        let told_again = || {
+            let mut soon = happenings[n + 1..]
+                .iter()
+                .take_while(|h| h.at - happening.at < AT_ONCE);
+            soon.any(|h| h.lane == Lane::Bucket)
         };
-        body.push_str(&format!(
-            "<g><title>{}</title><rect class=\"{kind}\" x=\"{}\" y=\"{y}\" width=\"{}\" height=\"{}\" rx=\"3\"/><text x=\"{}\" y=\"{}\">{}</text></g>\n",
-            escaped(&happening.to_string()),
-            x + 2,
-            WIDTH - 6,
-            LINE - 2,
-            x + 6,
-            y + 12,
-            escaped(&visible)
-        ));
-        y += LINE;
+        if happening.lane == Lane::Bucket && told_again() {
+            continue;
+        }
+        let column = lanes.iter().position(|l| *l == happening.lane).unwrap_or(0);
+        let together = |row: &&mut Row<'h>| {
+            let same_time = row.at / SECOND == happening.at / SECOND;
+            same_time && row.cells.last().is_some_and(|(last, _)| *last <= column)
+        };
+        match rows.last_mut().filter(together) {
+            Some(row) => match row.cells.last_mut() {
+                Some((last, cell)) if *last == column => cell.push(happening),
+                _ => row.cells.push((column, vec![happening])),
+            },
+            None => rows.push(Row {
+                at: happening.at,
+                cells: vec![(column, vec![happening])],
+            }),
+        }
     }
-    let mut heads = String::new();
-    for (n, lane) in lanes.iter().enumerate() {
-        let x = LEFT + n * WIDTH;
-        heads.push_str(&format!(
-            "<line class=\"lane\" x1=\"{x}\" x2=\"{x}\" y1=\"40\" y2=\"{y}\"/><text class=\"head\" x=\"{}\" y=\"56\">{lane}</text>\n",
-            x + 6
-        ));
+    rows
+}
+
+/// The first words of a line, up to the first name of an object: lines with the same are alike.
+fn head(text: &str) -> String {
+    let words = text.split_whitespace().take_while(|w| !w.contains('/'));
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// The line, and what is said in brackets behind it.
+fn parted(text: &str) -> (&str, &str) {
+    match (text.rfind(" ["), text.ends_with(']')) {
+        (Some(at), true) => (&text[..at], &text[at + 2..text.len() - 1]),
+        _ => (text, ""),
     }
-    let (width, height) = (LEFT + lanes.len() * WIDTH + 10, y + 20);
-    let title = escaped(title);
+}
+
+fn line(happening: &Happening) -> String {
+    let text = happening.text.trim_start();
+    let (what, aside) = parted(text);
+    let aside = if aside.is_empty() {
+        String::new()
+    } else {
+        format!("<small>{}</small>", escaped(&shortened(aside)))
+    };
     format!(
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title><style>{STYLE}</style></head>\n<body><h1>{title}</h1>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{title}\">\n{heads}{body}</svg></body></html>\n"
+        "<p class=\"{}\" title=\"{}\">{}{aside}</p>\n",
+        kind(text),
+        escaped(&happening.to_string()),
+        escaped(&shortened(what))
     )
 }
 
-const STYLE: &str = "\
-body{font:14px system-ui,sans-serif;margin:16px;background:#fff;color:#1b1f24}h1{font-size:17px}\
-text{font:11px ui-monospace,monospace;fill:#1b1f24}text.head{font:bold 13px system-ui,sans-serif}text.time{fill:#57606a}\
-text.gap{font:italic 12px system-ui,sans-serif;fill:#57606a}line.gap{stroke:#8c959f;stroke-dasharray:4 4}line.lane{stroke:#d0d7de}\
-rect{fill:#f0f2f4}rect.deletes{fill:#ffd8d3}rect.restored{fill:#b9f0c4}rect.told{fill:#ffe7a8}rect.violated{fill:#ff8f85;stroke:#8a0f05}\
-rect.completes{fill:#cfe4ff}rect.left{fill:#f6f8fa}";
+fn cell(column: usize, happenings: &[&Happening]) -> String {
+    let mut out = format!("<div style=\"grid-column:{}\">\n", column + 2);
+    for alike in happenings.chunk_by(|a, b| head(&a.text) == head(&b.text)) {
+        let lines: String = alike.iter().map(|h| line(h)).collect();
+        match alike {
+            [first, .., last] if alike.len() >= ALIKE => {
+                let kind = kind(first.text.trim_start());
+                let title = escaped(&format!("{first}\n…\n{last}"));
+                out.push_str(&format!(
+                    "<details><summary class=\"{kind}\" title=\"{title}\">{} × {}</summary>\n{lines}</details>\n",
+                    alike.len(),
+                    escaped(&head(&first.text))
+                ));
+            }
+            _ => out.push_str(&lines),
+        }
+    }
+    out.push_str("</div>\n");
+    out
+}
+
+/// The page.
+pub fn page(title: &str, happenings: &[Happening]) -> String {
+    let lanes: BTreeSet<Lane> = happenings.iter().map(|h| h.lane).collect();
+    let mut lanes: Vec<Lane> = lanes.into_iter().collect();
+    lanes.sort_by_key(|lane| order(*lane));
+    let widths: String = lanes
+        .iter()
+        // The guard has most to say.
+        .map(|lane| match lane {
+            Lane::Guard => " minmax(0,2.2fr)",
+            Lane::Bucket => " minmax(0,.8fr)",
+            _ => " minmax(0,1fr)",
+        })
+        .collect();
+    let mut body = String::from("<header class=\"row\"><span></span>");
+    body.extend(lanes.iter().map(|lane| format!("<b>{lane}</b>")));
+    body.push_str("</header>\n");
+    let mut before: Option<Millis> = None;
+    for row in rows(happenings, &lanes) {
+        if let Some(before) = before
+            && row.at - before >= PAUSE
+        {
+            body.push_str(&format!("<p class=\"gap\">{}</p>\n", pause(row.at - before)));
+        }
+        let time = if before.is_some_and(|before| before / SECOND == row.at / SECOND) {
+            String::new()
+        } else {
+            shown(row.at)
+        };
+        before = Some(row.at);
+        let cells: String = row.cells.iter().map(|(column, of)| cell(*column, of)).collect();
+        body.push_str(&format!(
+            "<section class=\"row\"><time>{time}</time>\n{cells}</section>\n"
+        ));
+    }
+    let title = escaped(title);
+    let style = STYLE.replace("WIDTHS", &widths);
+    format!(
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>{title}</title><style>{style}</style></head>\n<body><h1>{title}</h1>\n<main>\n{body}</main></body></html>\n"
+    )
+}
+
+const STYLE: &str = include_str!("picture/style.css");
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn happening(at: Millis, lane: Lane, text: &str) -> Happening {
+        Happening {
+            at,
+            lane,
+            text: text.to_owned(),
+        }
+    }
 
     #[test]
     fn names_are_cut_and_text_is_escaped() {
@@ -161,23 +233,54 @@ mod tests {
             "cp/56b0bb…/chk-13/_metadata"
         );
         assert_eq!(escaped("<&\">"), "&lt;&amp;&quot;&gt;");
-        let happening = |lane, text: &str| Happening {
-            at: 0,
-            lane,
-            text: text.to_owned(),
-        };
         let page = page(
             "a <story>",
             &[
-                happening(Lane::Job(0), "deletes a"),
-                happening(Lane::Guard, "  Restored (copied) a"),
+                happening(0, Lane::Job(0), "deletes a"),
+                happening(0, Lane::Guard, "  Restored (copied) a"),
             ],
         );
         assert!(page.contains("a &lt;story&gt;") && !page.contains("<story>"));
         assert!(page.contains("class=\"deletes\"") && page.contains("class=\"restored\""));
         assert!(
-            !page.contains("src=") && !page.contains("href="),
+            !page.contains("src=") && !page.contains("href=") && !page.contains("url("),
             "nothing is loaded from elsewhere"
         );
+    }
+
+    #[test]
+    fn what_follows_at_once_stands_in_one_row_and_what_turns_back_in_the_next() {
+        let told = [
+            happening(0, Lane::People, "Person deletes cp/a"),
+            happening(10, Lane::Bucket, "3 objects"),
+            happening(20, Lane::People, "Person deletes cp/b"),
+            happening(30, Lane::Bucket, "2 objects"),
+            happening(40, Lane::Guard, "sweeps"),
+            happening(50, Lane::People, "Person deletes cp/c"),
+        ];
+        let lanes = [Lane::People, Lane::Bucket, Lane::Guard];
+        let cells: Vec<Vec<(usize, usize)>> = rows(&told, &lanes)
+            .iter()
+            .map(|row| row.cells.iter().map(|(column, of)| (*column, of.len())).collect())
+            .collect();
+        assert_eq!(cells, [vec![(0, 2), (1, 1), (2, 1)], vec![(0, 1)]]);
+    }
+
+    #[test]
+    fn many_lines_alike_are_one_that_opens_and_none_is_lost() {
+        let told: Vec<Happening> = (0..6)
+            .map(|n| {
+                happening(
+                    0,
+                    Lane::Guard,
+                    &format!("  Left (spare) cp/file-{n} [Flink, spare, for nobody]"),
+                )
+            })
+            .collect();
+        let page = page("a story", &told);
+        assert!(page.contains("<summary class=\"left\"") && page.contains("6 × Left (spare)"));
+        for n in 0..6 {
+            assert!(page.contains(&format!("cp/file-{n}<small>")), "{n}");
+        }
     }
 }
