@@ -320,7 +320,10 @@ impl Oracle<'_> {
         !copies
             || self.world.faults != Faults::NONE
             || most.objects >= self.world.objects_per_day
-            || self.world.bytes_per_day.is_some_and(|bytes| most.bytes + LONGEST > bytes)
+            || self
+                .world
+                .bytes_per_day
+                .is_some_and(|bytes| most.bytes + LONGEST > bytes)
     }
 
     /// Whether a whole deletion by a person must be undone: the job runs and its newest checkpoint is young. Once: who deletes the same directory
