@@ -56,6 +56,7 @@ SWITCHES = {
     "MoreBucketArns": ["", EVERYTHING["MoreBucketArns"]],
     "MoreObjectArns": ["", EVERYTHING["MoreObjectArns"]],
     "EventPath": ["s3", "eventbridge"],
+    "NewCheckpoints": ["no", "yes"],
 }
 
 
@@ -199,7 +200,9 @@ class Permissions(unittest.TestCase):
                     self.assertEqual(statement["Condition"]["StringEquals"], {"aws:SourceAccount": "111122223333"})
                     self.assertIn(sources, ("arn:aws:s3:::flink-state", ["arn:aws:s3:::other"]))
                 else:
-                    self.assertEqual(sources, ["<LifecycleRule.Arn>", "<RemovalsRule.Arn>"])
+                    rules = resolved.resources("AWS::Events::Rule")
+                    self.assertEqual(sorted(sources), sorted(f"<{name}.Arn>" for name in rules))
+                    self.assertEqual(len(rules), 4 if resolved.parameters["NewCheckpoints"] == "yes" else 3)
 
 
 class Settings(unittest.TestCase):
@@ -389,16 +392,17 @@ class Telling(unittest.TestCase):
             self.assertLess(queue["MessageRetentionPeriod"], queues["DeadLetters"]["MessageRetentionPeriod"])
 
     def test_what_the_bucket_is_to_send_is_in_the_outputs(self):
-        text = self.resolved.value(TEMPLATE["Outputs"]["Notifications"]["Value"])
-        configurations = json.loads(text)["QueueConfigurations"]
-        events = {c["QueueArn"]: c["Events"] for c in configurations}
-        self.assertEqual(
-            events,
-            {
-                "<LifecycleQueue.Arn>": ["s3:LifecycleExpiration:*"],
-                "<RemovalsQueue.Arn>": ["s3:ObjectRemoved:*"],
-            },
-        )
+        of_deletions = [
+            ("stayput-lifecycle", "<LifecycleQueue.Arn>", ["s3:LifecycleExpiration:*", "s3:ObjectRestore:Completed"], None),
+            ("stayput-removals", "<RemovalsQueue.Arn>", ["s3:ObjectRemoved:*"], None),
+        ]
+        ends = {"Key": {"FilterRules": [{"Name": "suffix", "Value": "_metadata"}]}}
+        of_checkpoints = ("stayput-checkpoints", "<RemovalsQueue.Arn>", ["s3:ObjectCreated:*"], ends)
+        for new_checkpoints, wanted in [("no", of_deletions), ("yes", [*of_deletions, of_checkpoints])]:
+            resolved = Resolved(TEMPLATE, StateBucket="flink-state", NewCheckpoints=new_checkpoints)
+            text = resolved.value(TEMPLATE["Outputs"]["Notifications"]["Value"])
+            configurations = json.loads(text)["QueueConfigurations"]
+            self.assertEqual([(c["Id"], c["QueueArn"], c["Events"], c.get("Filter")) for c in configurations], wanted)
 
 
 if __name__ == "__main__":

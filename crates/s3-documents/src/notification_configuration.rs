@@ -18,6 +18,10 @@ const NAME: &str = "the bucket's notification configuration";
 pub const REMOVALS: &str = "s3:ObjectRemoved:*";
 /// What lifecycle rules hide or delete. `s3:ObjectRemoved:*` doesn't cover it.
 pub const EXPIRATIONS: &str = "s3:LifecycleExpiration:*";
+/// Archived versions that can be read now.
+pub const THAWS: &str = "s3:ObjectRestore:Completed";
+/// What is written.
+pub const CREATIONS: &str = "s3:ObjectCreated:*";
 
 /// What a bucket sends.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -126,6 +130,8 @@ pub struct Wanted {
     pub events: Vec<String>,
     /// Only keys that begin so; empty: all.
     pub prefix: String,
+    /// Only keys that end so; empty: all.
+    pub suffix: String,
 }
 
 impl Wanted {
@@ -137,7 +143,7 @@ impl Wanted {
             && self.arn == there.arn
             && events.0 == events.1
             && self.prefix == there.prefix
-            && there.suffix.is_empty()
+            && self.suffix == there.suffix
             && !there.filter_says_more
     }
 
@@ -156,12 +162,16 @@ impl Wanted {
             // Writing to a string can't fail.
             let _ = write!(xml, "<Event>{}</Event>", escaped(event));
         }
-        if !self.prefix.is_empty() {
-            let _ = write!(
-                xml,
-                "<Filter><S3Key><FilterRule><Name>prefix</Name><Value>{}</Value></FilterRule></S3Key></Filter>",
-                escaped(&self.prefix)
-            );
+        let rules: String = [("prefix", &self.prefix), ("suffix", &self.suffix)]
+            .into_iter()
+            .filter(|(_, value)| !value.is_empty())
+            .map(|(name, value)| {
+                let value = escaped(value);
+                format!("<FilterRule><Name>{name}</Name><Value>{value}</Value></FilterRule>")
+            })
+            .collect();
+        if !rules.is_empty() {
+            let _ = write!(xml, "<Filter><S3Key>{rules}</S3Key></Filter>");
         }
         let _ = write!(xml, "</{element}>");
         xml
@@ -181,6 +191,9 @@ impl fmt::Display for Wanted {
         )?;
         if !self.prefix.is_empty() {
             write!(f, ", keys {}*", self.prefix)?;
+        }
+        if !self.suffix.is_empty() {
+            write!(f, ", keys *{}", self.suffix)?;
         }
         Ok(())
     }
@@ -427,8 +440,8 @@ fn covers(type_: &str, other: &str) -> bool {
 /// An event type that both mean, if some key fits both filters.
 fn common_event(wanted: &Wanted, there: &Sending) -> Option<String> {
     let nested = |a: &str, b: &str| a.starts_with(b) || b.starts_with(a);
-    // What is wanted takes keys with any end.
-    if !nested(&wanted.prefix, &there.prefix) {
+    let ends_nested = |a: &str, b: &str| a.ends_with(b) || b.ends_with(a);
+    if !nested(&wanted.prefix, &there.prefix) || !ends_nested(&wanted.suffix, &there.suffix) {
         return None;
     }
     wanted.events.iter().find_map(|ours| {

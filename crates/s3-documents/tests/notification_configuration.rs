@@ -1,7 +1,7 @@
 //! A bucket's notification configuration is read, and something put into it, without losing what is there.
 
 use s3_documents::notification_configuration::{
-    Change, EXPIRATIONS, NotificationConfiguration, REMOVALS, Target, Wanted,
+    CREATIONS, Change, EXPIRATIONS, NotificationConfiguration, REMOVALS, Target, Wanted,
 };
 
 /// As AWS answers, with what people have configured: a filter, a function, a topic, and an element of some later year.
@@ -30,6 +30,15 @@ fn queue(id: &str, event: &str, prefix: &str) -> Wanted {
         arn: format!("arn:aws:sqs:eu-west-1:111122223333:{id}"),
         events: vec![event.to_owned()],
         prefix: prefix.to_owned(),
+        suffix: String::new(),
+    }
+}
+
+/// New checkpoints, by the end of their keys.
+fn checkpoints(prefix: &str) -> Wanted {
+    Wanted {
+        suffix: "_metadata".to_owned(),
+        ..queue("stayput-checkpoints", CREATIONS, prefix)
     }
 }
 
@@ -162,6 +171,52 @@ fn s3_would_refuse_what_overlaps_so_it_is_named_before() {
     }
     let everything = "<NotificationConfiguration><QueueConfiguration><Id>a</Id><Queue>q</Queue><Event>s3:*</Event></QueueConfiguration></NotificationConfiguration>";
     assert_eq!(read(everything).merged(&ours(""), false).unwrap_err().len(), 2);
+}
+
+#[test]
+fn an_end_of_keys_is_a_filter_as_well() {
+    // Pictures end otherwise, and a function without a filter takes all of `s3:ObjectCreated:Put`.
+    let there = read(BUSY);
+    let overlaps = there.merged(&[checkpoints("")], false).unwrap_err();
+    let theirs: Vec<_> = overlaps
+        .iter()
+        .map(|o| (o.there.target, o.event.as_str()))
+        .collect();
+    assert_eq!(theirs, [(Target::Function, "s3:ObjectCreated:Put")]);
+    for (theirs, overlaps) in [
+        (".jpg", false),
+        ("data", true),
+        ("x_metadata", true),
+        ("", true),
+        ("_metadata.bak", false),
+    ] {
+        let filter = format!(
+            "<Filter><S3Key><FilterRule><Name>Suffix</Name><Value>{theirs}</Value></FilterRule></S3Key></Filter>"
+        );
+        let text = format!(
+            "<NotificationConfiguration><QueueConfiguration><Id>a</Id><Queue>q</Queue><Event>{CREATIONS}</Event>{filter}</QueueConfiguration></NotificationConfiguration>"
+        );
+        let merged = read(&text).merged(&[checkpoints("flink/")], false);
+        assert_eq!(merged.is_err(), overlaps, "{theirs:?}");
+    }
+    for prefix in ["", "flink/"] {
+        let mut all = ours(prefix);
+        all.push(checkpoints(prefix));
+        let merged = read(EMPTY[0]).merged(&all, false).unwrap();
+        let after = read(&merged.text);
+        assert_eq!(
+            (
+                after.sendings[2].prefix.as_str(),
+                after.sendings[2].suffix.as_str()
+            ),
+            (prefix, "_metadata")
+        );
+        assert!(after.sendings[2].to_string().ends_with(", keys *_metadata"));
+        assert!(after.merged(&all, false).unwrap().changes_nothing());
+        // Another filter is another configuration.
+        all[2].suffix.clear();
+        assert!(!after.merged(&all, false).unwrap().changes_nothing());
+    }
 }
 
 #[test]

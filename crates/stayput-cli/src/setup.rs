@@ -5,13 +5,15 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, ValueEnum};
 use s3_documents::notification_configuration::{
-    Change, EXPIRATIONS, Merged, NotificationConfiguration, Overlap, REMOVALS, Target, Wanted,
+    CREATIONS, Change, EXPIRATIONS, Merged, NotificationConfiguration, Overlap, REMOVALS, THAWS, Target,
+    Wanted,
 };
 use serde::Deserialize;
 use stayput_aws::bucket_settings::BucketSettings;
 use stayput_aws::clock::SystemClock;
 use stayput_aws::connection::Connection;
 use stayput_aws::identity::Iam;
+use stayput_core::layout::METADATA_FILE;
 use stayput_core::location::ObjectLocation;
 use stayput_guard::port::{Clock, PortError};
 
@@ -57,7 +59,10 @@ pub struct Arguments {
     /// Only for keys below the prefix. Files elsewhere in the bucket that checkpoints need aren't told of then
     #[arg(long)]
     only_below: bool,
-    /// Only events of these types, instead of s3:ObjectRemoved:* and s3:LifecycleExpiration:*, for servers that know others
+    /// Tell of new checkpoints too, s3:ObjectCreated:* of keys that end in _metadata: what is new in them is looked at then
+    #[arg(long, requires = "one", conflicts_with = "notifications")]
+    new_checkpoints: bool,
+    /// Only events of these types, instead of s3:ObjectRemoved:*, s3:LifecycleExpiration:* and s3:ObjectRestore:Completed, for servers that know others
     #[arg(long, value_name = "TYPE", requires = "one", conflicts_with_all = ["lifecycle_queue", "notifications"])]
     event: Vec<String>,
     /// A role (or user/NAME) of a Flink cluster or a replication, by name, ARN or unique id
@@ -175,6 +180,34 @@ struct QueueOfStack {
     id: String,
     queue_arn: String,
     events: Vec<String>,
+    #[serde(default)]
+    filter: FilterOfStack,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+struct FilterOfStack {
+    key: RulesOfStack,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+struct RulesOfStack {
+    filter_rules: Vec<RuleOfStack>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+struct RuleOfStack {
+    name: EndOfKeys,
+    value: String,
+}
+
+/// The stack's filters are about ends of keys; `--only-below` says how they begin.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum EndOfKeys {
+    Suffix,
 }
 
 impl Arguments {
@@ -192,22 +225,34 @@ impl Arguments {
             arn: arn.to_owned(),
             events: events.iter().map(|event| (*event).to_owned()).collect(),
             prefix: prefix.to_owned(),
+            suffix: String::new(),
         };
-        let both: Vec<&str> = match self.event.as_slice() {
-            [] => vec![EXPIRATIONS, REMOVALS],
+        let all: Vec<&str> = match self.event.as_slice() {
+            [] => vec![EXPIRATIONS, REMOVALS, THAWS],
             events => events.iter().map(String::as_str).collect(),
         };
+        let with_new_checkpoints = |mut wanted: Vec<Wanted>, target, arn: &str| {
+            wanted.extend(self.new_checkpoints.then(|| Wanted {
+                suffix: METADATA_FILE.to_owned(),
+                ..sending("checkpoints", target, arn, &[CREATIONS])
+            }));
+            wanted
+        };
         if let Some(queue) = &self.queue {
-            return Ok(vec![sending("deletions", Target::Queue, queue, &both)]);
+            let wanted = vec![sending("deletions", Target::Queue, queue, &all)];
+            return Ok(with_new_checkpoints(wanted, Target::Queue, queue));
         }
         if let Some(topic) = &self.topic {
-            return Ok(vec![sending("deletions", Target::Topic, topic, &both)]);
+            let wanted = vec![sending("deletions", Target::Topic, topic, &all)];
+            return Ok(with_new_checkpoints(wanted, Target::Topic, topic));
         }
         if let (Some(lifecycle), Some(removals)) = (&self.lifecycle_queue, &self.removals_queue) {
-            return Ok(vec![
-                sending("lifecycle", Target::Queue, lifecycle, &[EXPIRATIONS]),
+            let wanted = vec![
+                sending("lifecycle", Target::Queue, lifecycle, &[EXPIRATIONS, THAWS]),
                 sending("removals", Target::Queue, removals, &[REMOVALS]),
-            ]);
+            ];
+            // With what Flink deletes when one is complete: one call then answers both.
+            return Ok(with_new_checkpoints(wanted, Target::Queue, removals));
         }
         let Some(file) = &self.notifications else {
             return Ok(Vec::new());
@@ -219,12 +264,19 @@ impl Arguments {
         let of_stack = stack.queue_configurations.into_iter().map(|queue| {
             let what = queue.id.strip_prefix("stayput-").unwrap_or(&queue.id);
             let arn = arn_of("sqs")(&queue.queue_arn).map_err(|why| refuse(format!("QueueArn: {why}")))?;
-            Ok(sending(
-                what,
-                Target::Queue,
-                &arn,
-                &queue.events.iter().map(String::as_str).collect::<Vec<_>>(),
-            ))
+            let events: Vec<&str> = queue.events.iter().map(String::as_str).collect();
+            let mut suffixes = queue
+                .filter
+                .key
+                .filter_rules
+                .into_iter()
+                .map(|rule| match rule.name {
+                    EndOfKeys::Suffix => rule.value,
+                });
+            Ok(Wanted {
+                suffix: suffixes.next().unwrap_or_default(),
+                ..sending(what, Target::Queue, &arn, &events)
+            })
         });
         of_stack.collect()
     }

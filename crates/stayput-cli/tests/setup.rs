@@ -35,8 +35,10 @@ fn the_stacks_queues_come_to_what_others_have_and_hear_what_is_deleted() {
         r#"{"Version":"2012-10-17","Statement":[{"Effect":"Deny","Action":"*","Resource":"*"}]}"#,
     );
     let stack = json!({"QueueConfigurations": [
-        {"Id": "stayput-lifecycle", "QueueArn": lifecycle.arn, "Events": ["s3:LifecycleExpiration:*"]},
+        {"Id": "stayput-lifecycle", "QueueArn": lifecycle.arn, "Events": ["s3:LifecycleExpiration:*", "s3:ObjectRestore:Completed"]},
         {"Id": "stayput-removals", "QueueArn": removals.arn, "Events": ["s3:ObjectRemoved:*"]},
+        {"Id": "stayput-checkpoints", "QueueArn": removals.arn, "Events": ["s3:ObjectCreated:*"],
+         "Filter": {"Key": {"FilterRules": [{"Name": "suffix", "Value": "_metadata"}]}}},
     ]});
     let ours = file("ours.json", &stack.to_string());
     let place = format!("s3://{bucket}/flink");
@@ -99,7 +101,7 @@ fn the_stacks_queues_come_to_what_others_have_and_hear_what_is_deleted() {
         .iter()
         .map(|c| c["change"].as_str().unwrap())
         .collect();
-    assert_eq!(changes, ["kept", "added", "added"]);
+    assert_eq!(changes, ["kept", "added", "added", "added"]);
 
     // What others have is there as it was, to the byte; what is deleted below the prefix is told to us.
     let after = cloud.setting(bucket, "notification");
@@ -109,9 +111,24 @@ fn the_stacks_queues_come_to_what_others_have_and_hear_what_is_deleted() {
         after.contains(element) && element.contains("images &amp; more/"),
         "{after}"
     );
-    assert_eq!(after.matches("<Queue>").count(), 3, "{after}");
+    assert_eq!(after.matches("<Queue>").count(), 4, "{after}");
     let of_test = cloud.receive(&removals, 1);
     of_test.iter().for_each(|m| cloud.done(&removals, m));
+    // Of what is written only what can be a checkpoint.
+    cloud.put(bucket, "flink/job/chk-9/_metadata", b"x");
+    cloud.put(bucket, "flink/job/chk-9/file", b"x");
+    cloud.put(bucket, "elsewhere/chk-9/_metadata", b"x");
+    let told = cloud.receive(&removals, 5);
+    let [of_checkpoint] = told.as_slice() else {
+        panic!("{} messages", told.len())
+    };
+    assert!(
+        of_checkpoint.body.contains("ObjectCreated")
+            && of_checkpoint.body.contains("flink/job/chk-9/_metadata"),
+        "{}",
+        of_checkpoint.body
+    );
+    cloud.done(&removals, of_checkpoint);
     cloud.put(bucket, "elsewhere", b"x");
     cloud.delete(bucket, "elsewhere");
     cloud.delete(bucket, &format!("flink/{}chk-3/_metadata", cloud::JOB));
@@ -156,6 +173,62 @@ fn eventbridge_comes_to_it_and_overlaps_with_nothing() {
         stayput(&cloud, &["setup", "s3://setup-bus/", "--eventbridge"]).status,
         0
     );
+}
+
+#[test]
+fn new_checkpoints_are_told_of_to_who_asks_for_it() {
+    let Some(url) = ministack() else { return };
+    let cloud = Cloud::at(&url);
+    let bucket = "setup-checkpoints";
+    cloud.make_versioned_bucket(bucket);
+    let queue = cloud.make_queue("setup-checkpoints", &json!({}));
+    let place = format!("s3://{bucket}/flink");
+    let plain = ["setup", &place, "--queue", &queue.arn, "--apply"];
+    assert_eq!(stayput(&cloud, &plain).status, 0);
+    let before = cloud.setting(bucket, "notification");
+    for part in [
+        "s3:ObjectRemoved:*",
+        "s3:LifecycleExpiration:*",
+        "s3:ObjectRestore:Completed",
+    ] {
+        assert!(before.contains(&format!("<Event>{part}</Event>")), "{before}");
+    }
+    assert!(!before.contains("ObjectCreated"), "{before}");
+    let said = stayput(&cloud, &[&plain[..], &["--new-checkpoints"]].concat());
+    assert_eq!(said.status, 0, "{said:?}");
+    assert!(
+        said.out.contains("  + stayput-checkpoints: s3:ObjectCreated:*")
+            && said.out.contains(", keys *_metadata"),
+        "{}",
+        said.out
+    );
+    let after = cloud.setting(bucket, "notification");
+    assert!(
+        after.contains("s3:ObjectCreated:*") && after.contains("<Value>_metadata</Value>"),
+        "{after}"
+    );
+    // Where others hear of everything that is written, S3 would refuse it.
+    let others = "setup-checkpoints-others";
+    cloud.make_versioned_bucket(others);
+    let theirs = format!(
+        "<QueueConfiguration><Id>index</Id><Queue>{}</Queue><Event>s3:ObjectCreated:Put</Event></QueueConfiguration>",
+        queue.arn
+    );
+    cloud.put_notifications(others, &theirs);
+    let place = format!("s3://{others}/flink");
+    let refused = stayput(
+        &cloud,
+        &[
+            "setup",
+            &place,
+            "--queue",
+            &queue.arn,
+            "--new-checkpoints",
+            "--apply",
+        ],
+    );
+    assert_eq!(refused.status, 1, "{refused:?}");
+    assert!(refused.out.contains("Configurations overlap"), "{}", refused.out);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! Directories are interned, file names kept as 16 bytes where they are UUIDs, and what a snapshot names is a
 //! compressed bitmap of object numbers: checkpoints of one job share most of them.
 
+use std::collections::BTreeMap;
 use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
@@ -182,6 +183,60 @@ impl ReferenceIndex {
             }
         }
         Ok(())
+    }
+
+    /// Holds what these snapshots name, except some of it, under a number of its own: it stays known when they are forgotten. Whoever holds it
+    /// [removes](Self::remove) it.
+    ///
+    /// # Errors
+    /// [`IndexFull`]: no number is left.
+    pub fn hold(
+        &mut self,
+        snapshots: &[SnapshotNo],
+        except: impl IntoIterator<Item = ObjectNo>,
+    ) -> Result<SnapshotNo, IndexFull> {
+        let mut held = self.union(snapshots);
+        for object in except {
+            held.remove(object.0);
+        }
+        held.optimize();
+        self.number(held)
+    }
+
+    fn union(&self, snapshots: &[SnapshotNo]) -> RoaringBitmap {
+        let mut all = RoaringBitmap::new();
+        for named in snapshots.iter().filter_map(|s| self.snapshots.get(s)) {
+            all |= named;
+        }
+        all
+    }
+
+    fn number(&mut self, named: RoaringBitmap) -> Result<SnapshotNo, IndexFull> {
+        let number = SnapshotNo(self.next_snapshot);
+        self.next_snapshot = self.next_snapshot.checked_add(1).ok_or(IndexFull)?;
+        self.snapshots.insert(number, named);
+        Ok(number)
+    }
+
+    /// What these snapshots name and that other one doesn't.
+    pub fn named_besides(&self, snapshots: &[SnapshotNo], other: SnapshotNo) -> Vec<ObjectNo> {
+        let mut all = self.union(snapshots);
+        if let Some(other) = self.snapshots.get(&other) {
+            all -= other;
+        }
+        all.into_iter().map(ObjectNo).collect()
+    }
+
+    /// How many objects these snapshots name in each directory, by its bucket and key prefix.
+    pub fn named_by_directory(&self, snapshots: &[SnapshotNo]) -> BTreeMap<(&str, &str), usize> {
+        let mut counts: HashMap<u32, usize> = HashMap::new();
+        for object in self.union(snapshots) {
+            *counts.entry(self.directory_of(ObjectNo(object))).or_default() += 1;
+        }
+        counts
+            .into_iter()
+            .map(|(number, count)| (self.directory(number), count))
+            .collect()
     }
 
     /// Forgets a snapshot. Objects that nobody names any more go when [`Self::compact`] is called.
@@ -443,10 +498,7 @@ impl Entering<'_> {
         named.dedup();
         let mut named: RoaringBitmap = named.into_iter().collect();
         named.optimize();
-        let number = SnapshotNo(index.next_snapshot);
-        index.next_snapshot = index.next_snapshot.checked_add(1).ok_or(IndexFull)?;
-        index.snapshots.insert(number, named);
-        Ok(number)
+        index.number(named)
     }
 }
 
@@ -532,5 +584,39 @@ mod tests {
             old,
             "numbers aren't given twice"
         );
+    }
+
+    #[test]
+    fn what_is_held_stays_known_when_its_snapshots_are_forgotten_and_numbers_change() {
+        let mut index = ReferenceIndex::new();
+        let extent = Extent::Exact(1);
+        let named = |keys: &[String]| -> Vec<ObjectLocation> { keys.iter().map(|k| at(k)).collect() };
+        let keys: Vec<String> = (0..100).map(|n| format!("cp/j/shared/{n}")).collect();
+        let (old, new) = (named(&keys[..60]), named(&keys[50..]));
+        let old = index.add(old.iter().map(|l| (l, extent))).unwrap();
+        let unseen = index.find(&at("cp/j/shared/55")).unwrap();
+        let held = index.hold(&[old], [unseen]).unwrap();
+        index.remove(old);
+        let gone: Vec<ObjectLocation> = (0..500).map(|n| at(&format!("cp/gone/{n}"))).collect();
+        let gone = index.add(gone.iter().map(|l| (l, extent))).unwrap();
+        let own = index.add([(&at("cp/j/chk-2/0"), extent)]).unwrap();
+        index.remove(gone);
+        let new = index.add(new.iter().map(|l| (l, extent))).unwrap();
+        index.compact().unwrap();
+        assert_eq!(index.objects(), 101, "what is held keeps its objects");
+        let besides = index.named_besides(&[new, own], held);
+        let besides: Vec<String> = besides
+            .into_iter()
+            .map(|o| index.location(o).key().to_owned())
+            .collect();
+        assert_eq!(besides.len(), 42, "{besides:?}");
+        assert!(
+            besides.contains(&"cp/j/shared/55".to_owned()) && besides.contains(&"cp/j/chk-2/0".to_owned())
+        );
+        assert!(!besides.contains(&"cp/j/shared/59".to_owned()));
+        let counts: Vec<_> = index.named_by_directory(&[new, own]).into_iter().collect();
+        assert_eq!(counts, [(("b", "cp/j/chk-2/"), 1), (("b", "cp/j/shared/"), 50)]);
+        index.remove(held);
+        assert_eq!(index.named_besides(&[own], held).len(), 1);
     }
 }

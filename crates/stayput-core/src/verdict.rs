@@ -300,6 +300,8 @@ fn referenced(
             verdict.findings.push((code, referrer.metadata.clone()));
             Outcome::Report(code)
         }
+        // No hand hid what has neither versions nor markers: a wait shows nothing new.
+        Wish::Later { .. } if look.sources.was_never_there() => wanted(deletion, look, now, verdict),
         Wish::Later { not_before, why } => Outcome::Later { not_before, why },
         Wish::Restore(code) => {
             if let Some(code) = code {

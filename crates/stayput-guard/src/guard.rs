@@ -25,6 +25,7 @@ use crate::memory::{Memory, Switches};
 use crate::port::{Clock, Journal, PortError, PortErrorKind, Reading, Restoring};
 pub use crate::restore::{Acting, Hand, Made, Observing};
 use crate::survey::{Breadth, Eyes, Named, Survey};
+use sweeping::new_checkpoints::{Completed, NewCheckpoints};
 
 mod answer;
 mod evidence;
@@ -67,6 +68,9 @@ struct Prepared {
     rules: BTreeMap<String, LifecycleConfiguration>,
     versioning: BTreeMap<String, Versioning>,
 }
+
+/// `_metadata` that were written, and the messages that tell of it, by their place in the call.
+type Written = BTreeMap<ObjectLocation, BTreeSet<usize>>;
 
 /// One deleted object and everything that the messages of a call say of it.
 #[derive(Clone, Debug)]
@@ -154,7 +158,7 @@ where
         &self.memory
     }
 
-    /// Judges every deletion that the messages tell of, and restores what is needed.
+    /// Judges every deletion that the messages tell of, and what new checkpoints name and isn't there, and restores what is needed.
     ///
     /// Acting twice on the same messages is the same as acting once, in whatever order they come. Nothing here fails as a
     /// whole: what couldn't be read makes the verdicts that need it wait.
@@ -162,24 +166,35 @@ where
         let now = self.clock.now();
         let mut report = BatchReport::default();
         report.summary.messages = messages.len() as u64;
-        let (notices, written) = self.take_in(messages, now);
-        if notices.is_empty() {
+        let (mut notices, written) = self.take_in(messages, now);
+        let completed = self.completed_in(&written);
+        if notices.is_empty() && completed.is_empty() {
             report.answers = messages
                 .iter()
                 .map(|m| (m.id.clone(), crate::batch::Answer::Done))
                 .collect();
             return report;
         }
-        let buckets = notices.iter().map(|n| n.location.bucket().to_owned()).collect();
+        let of_notices = notices.iter().map(|n| n.location.bucket());
+        let buckets = of_notices
+            .chain(completed.keys().map(|job| job.bucket.as_str()))
+            .map(str::to_owned)
+            .collect();
         let prepared = self.prepare(&buckets, now).await;
         let mut failed = prepared.failed.clone();
         let (eyes, survey, hand) = self.at_work(&prepared, now);
+        let written = written.into_keys().collect();
         let named = name_what_is_told(&eyes, &notices, written, &mut failed).await;
         survey_again(&eyes, survey, named, Breadth::Named, failed).await;
+        let mut new_checkpoints = NewCheckpoints::look(&eyes, survey, completed).await;
+        new_checkpoints.join(&mut notices);
 
         let mut bench = judging::Bench::new(eyes, survey, hand, &prepared);
-        let acted = bench.judge_all(&notices).await;
-        bench.close(&notices, acted, messages, &mut report).await;
+        let mut judged = bench.judge_all(&notices).await;
+        let reports = new_checkpoints.reports(&judged);
+        judged.extend(reports);
+        bench.close(&notices, judged, messages, &mut report).await;
+        new_checkpoints.close(&mut self.survey, now, &mut report);
         report.acted_at = Some(self.clock.now());
         report
     }
@@ -196,9 +211,9 @@ where
     }
 
     /// Sorts the records by object. Keys that end in `/` mean nothing and are dropped before anything else.
-    fn take_in(&mut self, messages: &[Message], now: Timestamp) -> (Vec<Notice>, BTreeSet<ObjectLocation>) {
+    fn take_in(&mut self, messages: &[Message], now: Timestamp) -> (Vec<Notice>, Written) {
         let mut notices: BTreeMap<ObjectLocation, Notice> = BTreeMap::new();
-        let mut written = BTreeSet::new();
+        let mut written = Written::new();
         for (number, message) in messages.iter().enumerate() {
             for record in &message.records {
                 match record {
@@ -234,8 +249,11 @@ where
                             notice.at = notice.at.max(at);
                         }
                     }
-                    Record::Created(created) if created.key.ends_with(METADATA_FILE) => {
-                        written.insert(ObjectLocation::new(&*created.bucket, &*created.key));
+                    Record::Created(created) => {
+                        let location = ObjectLocation::new(&*created.bucket, &*created.key);
+                        if location.file_name() == METADATA_FILE {
+                            written.entry(location).or_default().insert(number);
+                        }
                     }
                     Record::Other(event) if event.is_thaw_completed() => {
                         if let (Some(bucket), Some(key)) = (&event.bucket, &event.key) {
@@ -247,11 +265,29 @@ where
                             notice.told.deleted = true;
                         }
                     }
-                    Record::Created(_) | Record::Other(_) | Record::TestEvent => {}
+                    Record::Other(_) | Record::TestEvent => {}
                 }
             }
         }
         (notices.into_values().collect(), written)
+    }
+
+    /// The jobs whose checkpoints were completed.
+    fn completed_in(&self, written: &Written) -> Completed {
+        let mut completed = Completed::new();
+        for (location, messages) in written {
+            let Some((root, plain)) = self.mandate.roots.find(location) else {
+                continue;
+            };
+            if let (RootKind::Checkpoints, Place::Checkpoint { job, .. }) = (root.kind, Place::of(&plain)) {
+                let job = JobDirectory {
+                    bucket: location.bucket().to_owned(),
+                    prefix: job.to_owned(),
+                };
+                completed.entry(job).or_default().extend(messages);
+            }
+        }
+        completed
     }
 
     /// The buckets that hold roots.

@@ -9,7 +9,7 @@ use stayput_core::cause::Cause;
 use stayput_core::layout::{self, METADATA_FILE};
 use stayput_core::location::ObjectLocation;
 use stayput_core::loss::{DirectoryUse, Loss, MetadataState, MissingObject, WHOLE_WITHIN};
-use stayput_core::reference_index::ObjectNo;
+use stayput_core::reference_index::{ObjectNo, SnapshotNo};
 use stayput_core::snapshot::Snapshot;
 use stayput_core::timestamp::Timestamp;
 use stayput_core::version::{KeyHistory, VersionEntry, VersionKind, is_archive_class};
@@ -20,6 +20,10 @@ use crate::survey::{Eyes, Survey};
 const CONCURRENT: usize = 16;
 /// Fewer references than this in one directory are looked up one by one instead of listing it.
 const LIST_FROM: usize = 4;
+/// S3 bills a page of a listing as much as so many heads.
+const HEADS_FOR_A_PAGE: usize = 12;
+/// A page shows so many objects.
+const ON_A_PAGE: usize = 1000;
 /// More missing objects than this in one directory are found by listing all its versions.
 const LIST_VERSIONS_FROM: usize = 64;
 
@@ -164,23 +168,80 @@ pub(crate) fn references_of(catalogue: &Catalogue, id: SnapshotId) -> BTreeSet<O
         .unwrap_or_default()
 }
 
+/// Objects by where they lie: bucket and key prefix.
+type ByDirectory = BTreeMap<(String, String), Objects>;
+/// Objects of one directory.
+type Objects = Vec<(ObjectNo, ObjectLocation)>;
+
+fn by_directory(catalogue: &Catalogue, objects: impl IntoIterator<Item = ObjectNo>) -> ByDirectory {
+    let mut found = ByDirectory::new();
+    for object in objects {
+        let location = catalogue.index.location(object);
+        let directory = (location.bucket().to_owned(), location.directory().to_owned());
+        found.entry(directory).or_default().push((object, location));
+    }
+    found
+}
+
 /// Looks at these objects, directory by directory.
 pub(crate) async fn see_objects<R: Reading + Sync, J: Journal + Sync>(
     eyes: &Eyes<'_, R, J>,
     catalogue: &Catalogue,
     objects: &BTreeSet<ObjectNo>,
 ) -> Result<SeenObjects, PortError> {
-    let mut by_directory: BTreeMap<(String, String), Vec<(ObjectNo, ObjectLocation)>> = BTreeMap::new();
-    for object in objects.iter().copied() {
-        let location = catalogue.index.location(object);
-        let directory = (location.bucket().to_owned(), location.directory().to_owned());
-        by_directory
-            .entry(directory)
-            .or_default()
-            .push((object, location));
-    }
-    let looked: Vec<Result<SeenDirectory, PortError>> = stream::iter(by_directory)
-        .map(|((bucket, directory), objects)| see_directory(eyes, bucket, directory, objects))
+    let looks = by_directory(catalogue, objects.iter().copied())
+        .into_iter()
+        .map(|(directory, objects)| {
+            let by = if objects.len() < LIST_FROM {
+                By::Versions
+            } else {
+                By::Listing
+            };
+            (directory, objects, by)
+        });
+    see_directories(eyes, looks.collect()).await
+}
+
+/// Looks at some of all the objects that these snapshots name: one by one, but where a listing of the directory is cheaper.
+pub(crate) async fn see_some<R: Reading + Sync, J: Journal + Sync>(
+    eyes: &Eyes<'_, R, J>,
+    catalogue: &Catalogue,
+    snapshots: &[SnapshotNo],
+    some: Vec<ObjectNo>,
+) -> Result<SeenObjects, PortError> {
+    let looks = {
+        let all = catalogue.index.named_by_directory(snapshots);
+        let cheapest = |((bucket, directory), objects): ((String, String), Objects)| {
+            let there = all
+                .get(&(bucket.as_str(), directory.as_str()))
+                .copied()
+                .unwrap_or_default();
+            let by = if objects.len() <= HEADS_FOR_A_PAGE * (1 + there / ON_A_PAGE) {
+                By::Heads
+            } else {
+                By::Listing
+            };
+            ((bucket, directory), objects, by)
+        };
+        by_directory(catalogue, some).into_iter().map(cheapest).collect()
+    };
+    see_directories(eyes, looks).await
+}
+
+/// How the objects of a directory are looked at first. Of what isn't visible then the versions are listed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum By {
+    Listing,
+    Heads,
+    Versions,
+}
+
+async fn see_directories<R: Reading + Sync, J: Journal + Sync>(
+    eyes: &Eyes<'_, R, J>,
+    looks: Vec<((String, String), Objects, By)>,
+) -> Result<SeenObjects, PortError> {
+    let looked: Vec<Result<SeenDirectory, PortError>> = stream::iter(looks)
+        .map(|((bucket, directory), objects, by)| see_directory(eyes, bucket, directory, objects, by))
         .buffer_unordered(CONCURRENT)
         .collect()
         .await;
@@ -311,29 +372,58 @@ async fn see_directory<R: Reading + Sync, J: Journal + Sync>(
     eyes: &Eyes<'_, R, J>,
     bucket: String,
     directory: String,
-    objects: Vec<(ObjectNo, ObjectLocation)>,
+    objects: Objects,
+    by: By,
 ) -> Result<SeenDirectory, PortError> {
     let mut seen = Vec::with_capacity(objects.len());
     let mut unseen = Vec::new();
-    if objects.len() < LIST_FROM {
-        unseen = objects;
-    } else {
-        let listing = eyes.reading.list(&bucket, &directory, true).await?;
-        for (object, location) in objects {
-            // A listing is in the order of keys.
-            let place = listing
-                .objects
-                .binary_search_by(|o| o.key.as_str().cmp(location.key()));
-            match place.ok().map(|n| &listing.objects[n]) {
-                Some(o) => {
-                    let visible = VisibleObject {
-                        size: o.size,
-                        written: o.last_modified,
-                        storage_class: o.storage_class.clone(),
-                    };
-                    seen.push((object, location, Seen::Visible(visible)));
+    match by {
+        By::Versions => unseen = objects,
+        By::Heads => {
+            let looked: Vec<_> = stream::iter(objects)
+                .map(|(object, location)| async move {
+                    let head = eyes.reading.head(&location, None).await;
+                    (object, location, head)
+                })
+                .buffer_unordered(CONCURRENT)
+                .collect()
+                .await;
+            for (object, location, head) in looked {
+                match head {
+                    Ok(head) => {
+                        let visible = VisibleObject {
+                            size: head.size,
+                            written: head.last_modified,
+                            storage_class: head.storage_class.filter(|c| c != "STANDARD"),
+                        };
+                        seen.push((object, location, Seen::Visible(visible)));
+                    }
+                    // A head tells nothing of what is encrypted with somebody's own key or may not be read; its versions do.
+                    Err(e) if !e.is_transient() => {
+                        unseen.push((object, location));
+                    }
+                    Err(e) => return Err(e),
                 }
-                None => unseen.push((object, location)),
+            }
+        }
+        By::Listing => {
+            let listing = eyes.reading.list(&bucket, &directory, true).await?;
+            for (object, location) in objects {
+                // A listing is in the order of keys.
+                let place = listing
+                    .objects
+                    .binary_search_by(|o| o.key.as_str().cmp(location.key()));
+                match place.ok().map(|n| &listing.objects[n]) {
+                    Some(o) => {
+                        let visible = VisibleObject {
+                            size: o.size,
+                            written: o.last_modified,
+                            storage_class: o.storage_class.clone(),
+                        };
+                        seen.push((object, location, Seen::Visible(visible)));
+                    }
+                    None => unseen.push((object, location)),
+                }
             }
         }
     }

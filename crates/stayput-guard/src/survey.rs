@@ -22,6 +22,7 @@ pub(crate) use fetch::first_written;
 use fetch::{Fetched, Known, fetch, fetch_all};
 
 mod anew;
+mod checked;
 mod discover;
 mod eyes;
 mod fetch;
@@ -83,6 +84,7 @@ pub(crate) struct Survey {
     pub(crate) ha: ha::HaStores,
     /// What sinks keep outside state handles.
     pub(crate) sinks: sinks::SinkStates,
+    checked: checked::CheckedJobs,
 }
 
 /// So many hidden checkpoints of a directory that may hold several jobs are looked at: those that the journal knows of.

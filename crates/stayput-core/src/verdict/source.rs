@@ -57,6 +57,11 @@ impl Sources<'_> {
         self.candidate.is_none()
     }
 
+    /// Versioning keeps everything, and there is neither a version nor a marker.
+    pub fn was_never_there(&self) -> bool {
+        self.versioning == Versioning::Enabled && self.history.is_empty()
+    }
+
     /// How many times Stayput had restored the key before.
     pub fn restored_before(&self) -> u32 {
         self.candidate.map_or(0, |c| c.restored_before)

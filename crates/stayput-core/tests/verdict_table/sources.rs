@@ -53,6 +53,33 @@ fn a_purged_version_is_lost_and_one_that_was_never_there_is_told() {
 }
 
 #[test]
+fn what_was_never_there_is_told_at_once_since_no_wait_shows_anything_new() {
+    for case in [
+        exclusive(Cause::Unknown, Class::Running),
+        shared(foreign(), Class::Resting),
+    ] {
+        let waiting = case.with(|c| c.after = minutes(1));
+        assert!(
+            matches!(waiting.outcome(), Outcome::Later { .. }),
+            "{:?}",
+            waiting.outcome()
+        );
+        let never = waiting.with(|c| {
+            c.history = KeyHistory::default();
+            c.fits = false;
+        });
+        never.reports(FindingCode::NeverThere);
+        // Where nothing is kept, nobody can tell.
+        let unkept = never.with(|c| c.versioning = Versioning::Never);
+        assert!(
+            matches!(unkept.outcome(), Outcome::Later { .. }),
+            "{:?}",
+            unkept.outcome()
+        );
+    }
+}
+
+#[test]
 fn a_purge_alone_is_left_unless_a_running_or_resting_unclaimed_snapshot_lost_its_last_version() {
     let purge = |cause, class| {
         shared(cause, class).with(|c| {

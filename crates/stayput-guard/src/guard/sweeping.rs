@@ -26,6 +26,7 @@ use crate::port::VersionsOf;
 use crate::restore::abandon_unneeded;
 use crate::sweep::{SweepReport, SweepSummary};
 
+pub(super) mod new_checkpoints;
 mod progress;
 mod roots;
 
@@ -125,6 +126,8 @@ struct Look {
     mendable: BTreeSet<ObjectLocation>,
     /// What was seen of those that aren't whole and that somebody needs, so that nobody looks at them twice.
     inspected: BTreeMap<ObjectLocation, Inspected>,
+    /// What was hidden within the settle delay, and when that ends.
+    young: BTreeMap<ObjectLocation, Timestamp>,
     summary: SweepSummary,
     unread: Vec<String>,
     unknown: Vec<String>,
@@ -337,13 +340,14 @@ impl Look {
             self.notice_metadata(eyes, metadata, hidden);
         }
         for m in &loss.missing {
+            let hidden_at = m.history.hidden().map(|h| h.above_data.last_modified);
             match marker_of(eyes, &m.history) {
-                Marker::Acts => self.notice(
-                    &m.location,
-                    &m.cause,
-                    m.history.hidden().map(|h| h.above_data.last_modified),
-                ),
-                Marker::Young => self.summary.young += 1,
+                Marker::Acts => self.notice(&m.location, &m.cause, hidden_at),
+                Marker::Young => {
+                    self.summary.young += 1;
+                    let settled = hidden_at.map(|at| at.plus(eyes.mandate.policy.settle));
+                    self.young.extend(settled.map(|at| (m.location.clone(), at)));
+                }
                 Marker::BeforeProtection => {
                     *(self.summary.before_protection.entry(m.cause.word())).or_default() += 1;
                 }

@@ -106,14 +106,15 @@ fn guard(model: &Model) -> ActingGuard {
     stayput_guard::guard::Guard::acting(m(), Some(journal), m(), m(), mandate())
 }
 
-/// A minute of five busy jobs: each completes chk-103, and Flink removes chk-100 and 2,000 files less a few that no snapshot names.
+/// A minute of five busy jobs: each completes chk-103, and Flink removes chk-100 and 2,000 files less a few that no snapshot names. Deletions alone
+/// are told.
 fn a_busy_minute(writer: &Writer, model: &Model) -> Vec<Message> {
     let bucket = model.bucket(BUCKET).expect("made");
     let mut messages = Vec::new();
     let mut deletions = 0;
     for job in 0..NAMED_JOBS {
         let job = job * 97;
-        messages.push(writer.complete(model, job, 103, model.now()));
+        writer.complete(model, job, 103, model.now());
         let subsumed = metadata_of(job, RETAINED[0]);
         let stays = names(&writer.bytes(job, RETAINED[1]), &metadata_of(job, RETAINED[1]));
         let mut gone = names(&writer.bytes(job, RETAINED[0]), &subsumed);

@@ -13,6 +13,7 @@ mod journal;
 mod lab;
 mod measures;
 mod mixes;
+mod new_checkpoints;
 mod observing;
 mod order;
 mod purges;

@@ -48,6 +48,11 @@ fn explanation(
         Kind::Report(FindingCode::CannotJudge) => {
             (recording.unread > 0).then_some("a checkpoint whose bytes weren't recorded can't be judged by")
         }
+        Kind::Report(FindingCode::NeverThere) => {
+            let not_written = |(_, metadata): &(FindingCode, String)| recording.comes_after(key, metadata);
+            (!answer.findings.is_empty() && answer.findings.iter().all(not_written))
+                .then_some("Flink names a file that it never wrote there (FLINK-39964)")
+        }
         Kind::Report(FindingCode::DeletedAsAWhole) => (by_hand && telling == Telling::Role)
             .then_some("a person removed a directory whole, and the job had moved on"),
         Kind::Report(FindingCode::DiscardCutShort) => {

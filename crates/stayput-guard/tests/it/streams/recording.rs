@@ -296,6 +296,15 @@ impl Recording {
         hidden.is_some_and(|h| self.is_by_hand(h))
     }
 
+    /// Whether the file wasn't there yet when this `_metadata`, which names it, was first written, or never came.
+    pub(crate) fn comes_after(&self, key: &str, metadata: &str) -> bool {
+        let first = |key: &str| {
+            let put = |h: &Happening| h.key == key && h.version.object.is_some();
+            self.happenings.iter().position(put).unwrap_or(usize::MAX)
+        };
+        first(key) > first(metadata)
+    }
+
     /// How many objects were hidden.
     pub(crate) fn deletions(&self) -> usize {
         self.happenings.iter().filter(|h| h.hides()).count()
