@@ -435,7 +435,7 @@ impl Catalogue {
             .map(|(id, _)| id)
     }
 
-    /// A snapshot elsewhere that is newer, has the same operators and a higher id: the job may have moved there.
+    /// A snapshot elsewhere that is newer, has the same operators and a higher id: the job may have moved there. A savepoint of its own is no such sign.
     pub fn moved_to(&self, id: SnapshotId) -> Option<SnapshotId> {
         let snapshot = self.get(id)?;
         let facts = snapshot.facts()?;
@@ -443,6 +443,7 @@ impl Catalogue {
             .find(|(_, other)| {
                 other.job != snapshot.job
                     && other.hidden.is_none()
+                    && !(other.kind == SnapshotKind::Savepoint && taken_from(other, &snapshot.job))
                     && other.written > snapshot.written
                     && other.facts().is_some_and(|f| {
                         f.operators == facts.operators && f.checkpoint_id > facts.checkpoint_id
