@@ -42,11 +42,16 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Whether everything held, but for at most so many violations.
-    pub fn is_good(&self, violations: usize) -> bool {
+    /// Whether everything held.
+    pub fn is_good(&self) -> bool {
         let unneeded = u64::try_from(self.unneeded.len()).unwrap_or(u64::MAX);
         let needed = self.copies < ENOUGH_COPIES || unneeded.saturating_mul(NEEDED) <= self.copies;
-        self.violations.len() <= violations && needed && self.histories > 0
+        self.violates_at_most(0) && needed
+    }
+
+    /// Whether there were no more violations than that.
+    pub fn violates_at_most(&self, violations: usize) -> bool {
+        self.violations.len() <= violations && self.histories > 0
     }
 
     fn add(&mut self, part: Self) {
