@@ -99,6 +99,20 @@ impl Notice {
             messages: BTreeSet::new(),
         }
     }
+
+    /// No message of this call tells of this deletion.
+    fn without_a_message(location: ObjectLocation, cause: Cause, at: Timestamp) -> Self {
+        Self {
+            told: Told {
+                deleted: true,
+                purged: false,
+            },
+            cause: cause.clone(),
+            cause_without_marker: cause,
+            at: Some(at),
+            ..Self::about(location)
+        }
+    }
 }
 
 impl<R, J, C> Guard<R, J, C, Observing>

@@ -99,8 +99,12 @@ impl Oracle<'_> {
             let hidden = scene.store.hiding(&need.snapshot.metadata);
             let may_be_discarded = hidden
                 .is_some_and(|h| matches!(told_as(self.world.telling, h.by), ToldAs::Flink | ToldAs::Nobody));
+            // The key of a tail tells no job: while its `_metadata` couldn't be read nobody knew that it was needed, and then it was gone.
+            let is_tail = |f: &File| f.key == key && f.place == Place::Tail;
+            let unread_tail = hiding.at <= self.ledger.resumed_at && need.snapshot.files.iter().any(is_tail);
             return if said.is_some()
                 || may_be_discarded
+                || unread_tail
                 || told_paused()
                 || told_overwritten()
                 || told_reused()
@@ -112,12 +116,12 @@ impl Oracle<'_> {
             };
         }
         // The next sweep asks again, if it doesn't die.
-        let budget_lasts = if self.world.faults.crashing > 0 {
+        let sweeps_last = if self.world.faults.crashing > 0 {
             5 * DAY
         } else {
             50 * HOUR
         };
-        let since = scene.store.now() - budget_lasts;
+        let since = scene.store.now() - sweeps_last;
         if self.ledger.was_told("budget_spent", since) && self.may_be_spent(since) {
             return None;
         }
@@ -224,12 +228,16 @@ impl Oracle<'_> {
         if told_reused() {
             return None;
         }
-        // Its `_metadata` waits for files that don't come back, and people know. Once they are there nothing keeps it.
+        // Its `_metadata` waits for files that don't come back, and people know. Once they are there the next sweep brings it, if it doesn't die.
         let waits_for_others = key != need.snapshot.metadata || need.missing(scene.store).len() > 1;
+        let told_since = if waits_for_others {
+            first - DAY
+        } else {
+            scene.store.now() - sweeps_last
+        };
         if self
             .ledger
-            .was_told_about("metadata_hidden", &need.snapshot.metadata, first - DAY)
-            && waits_for_others
+            .was_told_about("metadata_hidden", &need.snapshot.metadata, told_since)
         {
             return None;
         }

@@ -85,6 +85,14 @@ impl Ledger {
         }
     }
 
+    /// Since when the bucket keeps no versions; if it does keep them, a time that never comes.
+    pub(super) fn keeps_no_versions_since(&self) -> Millis {
+        match self.unversioned.last() {
+            Some((from, None)) => *from,
+            _ => Millis::MAX / 2,
+        }
+    }
+
     /// Whether the bucket kept no versions then. What was deleted there is gone, or looks like it.
     pub(super) fn kept_no_versions(&self, at: Millis) -> bool {
         // S3 dates to the second.

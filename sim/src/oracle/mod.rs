@@ -85,6 +85,8 @@ pub const HISTORY: &str = "the sweep leaves what was hidden before the day of in
 const IN_TIME: Millis = 70 * MINUTE;
 /// In a world where calls fail or die, each costs a visibility timeout.
 const WITH_FAULTS: Millis = 60 * MINUTE;
+/// What a function knows of a bucket is at most so old.
+const SEEN_WITHIN: Millis = 5 * MINUTE;
 /// A message that was lost is made up for by so many sweeps.
 const SWEEPS: usize = 2;
 
@@ -358,7 +360,8 @@ impl<'w> Oracle<'w> {
                 );
             }
         }
-        if !scene.store.keeps_versions() {
+        // Until a function sees that versioning was suspended, what it copies hides nothing: nothing is visible there.
+        if self.ledger.keeps_no_versions_since() + SEEN_WITHIN <= scene.store.now() {
             wrong(VERSIONED, format!("{key} was restored"));
         }
         if scene.paused && !called.disturbed {

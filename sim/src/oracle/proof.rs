@@ -3,7 +3,7 @@
 
 use super::reader;
 use super::{Oracle, PROVEN, Scene, Violation};
-use crate::actors::Checkpoint;
+use crate::actors::{Checkpoint, Place};
 use crate::function::{Called, Said};
 use crate::store::BUCKET;
 
@@ -28,10 +28,17 @@ impl Oracle<'_> {
         Some(self.violation(scene, PROVEN, what))
     }
 
-    /// Without a proof what lies in the directory of the job whose snapshot can't be read comes back, and what that names.
+    /// Without a proof what lies in the directory of the job whose snapshot can't be read comes back, and what that names; and tails of that job's sinks,
+    /// whichever of its snapshots names them.
     fn why_not_beside(&self, said: &Said, about: &str) -> Option<String> {
         let end = about.rfind("/chk-").or(about.rfind('/')).map_or(0, |end| end + 1);
-        let names = |c: &Checkpoint| c.metadata == about && c.needs(&said.key);
+        let is_tail = |c: &Checkpoint| {
+            c.files
+                .iter()
+                .any(|f| f.key == said.key && f.place == Place::Tail)
+        };
+        let of_job = |c: &Checkpoint| c.job_directory() == &about[..end] && is_tail(c);
+        let names = |c: &Checkpoint| (c.metadata == about && c.needs(&said.key)) || of_job(c);
         let beside = said.key.contains(&about[..end]) || self.ledger.all().any(names);
         (!beside).then(|| format!("for want of reading {about}, which lies elsewhere"))
     }

@@ -54,12 +54,6 @@ pub(super) fn wish(
             Wish::Leave(LeaveReason::Spare)
         };
     }
-    if cause.is_flink_or_unknown() && !referrer.naming.counts_against_flink() {
-        return Wish::Leave(match referrer.naming {
-            Naming::Tail => LeaveReason::SinkTail,
-            _ => LeaveReason::NamedByDirectoryOnly,
-        });
-    }
     // People were told when it was purged. A running job may still come back from what its JobManager remembers, and needs the files for that.
     if loss.metadata == MetadataState::Gone
         && class < Class::Running
@@ -72,6 +66,12 @@ pub(super) fn wish(
             not_before,
             why: LaterReason::Quiet,
         };
+    }
+    if cause.is_flink_or_unknown() && !referrer.naming.counts_against_flink() {
+        return Wish::Leave(match referrer.naming {
+            Naming::Tail => LeaveReason::SinkTail,
+            _ => LeaveReason::NamedByDirectoryOnly,
+        });
     }
     if cause.is_flink_or_unknown() && referrer.claimed {
         return Wish::Leave(LeaveReason::Claimed);

@@ -50,9 +50,18 @@ mod foreign_partial {
                     cause: Cause::Unknown,
                 };
             });
+            for naming in [
+                Naming::Exact { exclusive: false },
+                Naming::Tail,
+                Naming::Directory,
+            ] {
+                case.clone()
+                    .with(|c| (c.naming, c.after) = (naming, minutes(4)))
+                    .waits(&LaterReason::Quiet, 5);
+            }
             case.clone()
-                .with(|c| c.after = minutes(4))
-                .waits(&LaterReason::Quiet, 5);
+                .with(|c| (c.naming, c.after) = (Naming::Tail, minutes(6)))
+                .leaves(&LeaveReason::SinkTail);
             case.with(|c| c.after = minutes(6))
                 .leaves(&LeaveReason::DiscardedByFlink);
         }

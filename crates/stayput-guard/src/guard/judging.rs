@@ -7,7 +7,7 @@ use s3_documents::lifecycle::LifecycleConfiguration;
 use stayput_core::catalogue::Referral;
 use stayput_core::ha::is_in_result_store;
 use stayput_core::layout::Place;
-use stayput_core::loss::{Loss, MetadataState, WHOLE_WITHIN};
+use stayput_core::loss::Loss;
 use stayput_core::report::finding::FindingCode;
 use stayput_core::sinks::can_be_tail;
 use stayput_core::snapshot::{Contents, JobDirectory, Kept};
@@ -16,11 +16,12 @@ use stayput_core::version::KeyHistory;
 
 use super::{
     Cause, Class, Eyes, Hand, Journal, LeaveReason, Moment, Naming, Notice, ObjectLocation, Outcome,
-    PortError, Prepared, Reading, RootKind, Survey, Timestamp, Told, Verdict, leave_without_a_look,
+    PortError, Prepared, Reading, RootKind, Survey, Timestamp, Verdict, leave_without_a_look,
 };
 use crate::inspect::Inspected;
 
 mod looking;
+mod returning;
 
 /// The cause of a key that `orphans` hid though a snapshot names it.
 const BY_ORPHANS: &str = "stayput orphans";
@@ -181,7 +182,9 @@ where
         for notice in to_look {
             judged.push(self.judge_one(notice).await);
         }
-        for notice in self.what_returning_metadata_lack(&judged) {
+        let lacking = self.what_returning_metadata_lack(&judged);
+        let tails = self.tails_of_returning_metadata(&judged).await;
+        for notice in lacking.into_iter().chain(tails) {
             judged.push(self.judge_one(&notice).await);
         }
         self.ask_new_directories(notices, &mut judged).await;
@@ -275,45 +278,6 @@ where
         if !self.survey.ha.name_nothing() && notices.iter().any(named_by_ha) {
             self.survey.look_at_ha(&self.eyes).await;
         }
-    }
-
-    /// A `_metadata` comes back only when all that it names is there, also what no message of this call tells of: messages come in any
-    /// order, and while nobody knew of the hidden `_metadata`, the answer to the others was that nobody names them. What Flink deleted, or
-    /// what went at another time, is no part of that deletion.
-    fn what_returning_metadata_lack(&self, judged: &[Judged]) -> Vec<Notice> {
-        let answered: BTreeSet<&ObjectLocation> = judged.iter().map(|j| &j.verdict.location).collect();
-        let mut lacking: BTreeMap<&ObjectLocation, Notice> = BTreeMap::new();
-        let returning = judged
-            .iter()
-            .filter(|j| matches!(j.verdict.outcome, Outcome::Restore(_)))
-            .filter_map(|j| self.inspected.get(&j.verdict.location));
-        for Inspected { loss, .. } in returning {
-            let MetadataState::Hidden { at: hidden_at, .. } = loss.metadata else {
-                continue;
-            };
-            for missing in &loss.missing {
-                let Some(at) = missing.history.hidden().map(|h| h.above_data.last_modified) else {
-                    continue;
-                };
-                let at_another_time = at.since(hidden_at).max(hidden_at.since(at)) > WHOLE_WITHIN;
-                let by_others = matches!(missing.cause, Cause::Flink | Cause::Ours);
-                if at_another_time || by_others || answered.contains(&missing.location) {
-                    continue;
-                }
-                lacking.entry(&missing.location).or_insert_with(|| Notice {
-                    location: missing.location.clone(),
-                    told: Told {
-                        deleted: true,
-                        purged: false,
-                    },
-                    cause: missing.cause.clone(),
-                    cause_without_marker: missing.cause.clone(),
-                    at: Some(at),
-                    messages: BTreeSet::new(),
-                });
-            }
-        }
-        lacking.into_values().collect()
     }
 
     /// Somebody but Flink deleted what can be a tail of a sink: which snapshots that are no spare name it?

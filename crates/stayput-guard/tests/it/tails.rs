@@ -317,3 +317,29 @@ async fn the_record_of_a_tail_says_which_bytes_named_it_also_if_they_cant_be_rea
     let object = sink.bucket.current(&metadata).and_then(|v| v.object);
     assert_eq!(named.etag, object.map(|o| o.etag));
 }
+
+/// Messages come in any order: while nobody knew of the hidden `_metadata`, nobody named the tail, and its message was answered.
+#[tokio::test]
+async fn a_tail_that_nobody_named_comes_back_with_the_metadata_that_does() {
+    let sink = sink_under_a_root();
+    tidied_by_a_rule(&sink);
+    sink.model.set_now(at("2026-11-29T00:02:00Z"));
+    let metadata = format!("{JOB}chk-3/_metadata");
+    let keys: Vec<String> = sink
+        .bucket
+        .visible_keys()
+        .into_iter()
+        .filter(|key| key.contains("/chk-3/") || key == TAIL)
+        .collect();
+    let told = sink.delete_all(Who::Rule, &keys);
+    let of = |key: &str| {
+        let place = keys.iter().position(|k| k == key).expect("deleted");
+        told[place].clone()
+    };
+    sink.model.advance(SETTLE + MINUTE);
+    let mut guard = sink.guard();
+    guard.handle(&[of(&metadata)]).await;
+    for key in &keys {
+        assert!(sink.is_visible(key), "{key}: {:?}", sink.copied());
+    }
+}

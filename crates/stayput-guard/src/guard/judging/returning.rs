@@ -1,0 +1,100 @@
+//! What comes back with a `_metadata`, though no message of the call tells of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use stayput_core::loss::{MetadataState, WHOLE_WITHIN};
+
+use super::{Bench, Judged};
+use crate::guard::{Cause, Hand, Journal, Notice, ObjectLocation, Outcome, PortError, Reading, Timestamp};
+use crate::inspect::Inspected;
+
+impl<R, J, H> Bench<'_, R, J, H>
+where
+    R: Reading + Sync,
+    J: Journal + Sync,
+    H: Hand + Sync,
+{
+    /// A `_metadata` comes back only when all that it names is there, also what no message of this call tells of: messages come in any
+    /// order, and while nobody knew of the hidden `_metadata`, the answer to the others was that nobody names them. What Flink deleted, or
+    /// what went at another time, is no part of that deletion.
+    pub(super) fn what_returning_metadata_lack(&self, judged: &[Judged]) -> Vec<Notice> {
+        let answered: BTreeSet<&ObjectLocation> = judged.iter().map(|j| &j.verdict.location).collect();
+        let mut lacking: BTreeMap<&ObjectLocation, Notice> = BTreeMap::new();
+        let returning = judged
+            .iter()
+            .filter(|j| matches!(j.verdict.outcome, Outcome::Restore(_)))
+            .filter_map(|j| self.inspected.get(&j.verdict.location));
+        for Inspected { loss, .. } in returning {
+            let MetadataState::Hidden { at: hidden_at, .. } = loss.metadata else {
+                continue;
+            };
+            for missing in &loss.missing {
+                let Some(at) = missing.history.hidden().map(|h| h.above_data.last_modified) else {
+                    continue;
+                };
+                let at_another_time = at.since(hidden_at).max(hidden_at.since(at)) > WHOLE_WITHIN;
+                let by_others = matches!(missing.cause, Cause::Flink | Cause::Ours);
+                if at_another_time || by_others || answered.contains(&missing.location) {
+                    continue;
+                }
+                lacking.entry(&missing.location).or_insert_with(|| {
+                    Notice::without_a_message(missing.location.clone(), missing.cause.clone(), at)
+                });
+            }
+        }
+        lacking.into_values().collect()
+    }
+
+    /// Likewise the tails of its sinks, by the hand that took it or another: none of them counts as lost with what handles name.
+    pub(super) async fn tails_of_returning_metadata(&mut self, judged: &[Judged]) -> Vec<Notice> {
+        let answered: BTreeSet<&ObjectLocation> = judged.iter().map(|j| &j.verdict.location).collect();
+        let returning: Vec<(&ObjectLocation, Timestamp)> = judged
+            .iter()
+            .filter(|j| matches!(j.verdict.outcome, Outcome::Restore(_)))
+            .filter_map(|j| {
+                let inspected = self.inspected.get(&j.verdict.location)?;
+                match inspected.loss.metadata {
+                    MetadataState::Hidden { at, .. } => Some((&j.verdict.location, at)),
+                    MetadataState::Stands | MetadataState::Gone => None,
+                }
+            })
+            .collect();
+        let mut notices: BTreeMap<ObjectLocation, Notice> = BTreeMap::new();
+        for (metadata, hidden_at) in returning {
+            self.survey.read_sinks(&self.eyes, metadata).await;
+            let catalogue = &self.survey.catalogue;
+            let tails = catalogue.at(metadata).into_iter();
+            let tails: Vec<ObjectLocation> = tails
+                .flat_map(|id| catalogue.tails_of(id))
+                .map(|tail| catalogue.index.location(tail))
+                .filter(|tail| !answered.contains(tail))
+                .collect();
+            for tail in tails {
+                let (at, cause) = match self.who_took(&tail).await {
+                    Ok(Some(taken)) => taken,
+                    Ok(None) => continue,
+                    // The verdict says that it couldn't be read, and the sweep looks again.
+                    Err(_) => (hidden_at, Cause::Unknown),
+                };
+                if at.since(hidden_at).max(hidden_at.since(at)) > WHOLE_WITHIN
+                    || matches!(cause, Cause::Flink | Cause::Ours)
+                {
+                    continue;
+                }
+                notices
+                    .entry(tail.clone())
+                    .or_insert_with(|| Notice::without_a_message(tail, cause, at));
+            }
+        }
+        notices.into_values().collect()
+    }
+
+    /// When a key was hidden and by whom; `None`: it is visible, or was never there.
+    async fn who_took(&self, location: &ObjectLocation) -> Result<Option<(Timestamp, Cause)>, PortError> {
+        let history = self.eyes.history(location).await?;
+        let Some(at) = history.hidden().map(|h| h.above_data.last_modified) else {
+            return Ok(None);
+        };
+        Ok(Some((at, self.eyes.cause_of(location, &history, true).await?)))
+    }
+}
