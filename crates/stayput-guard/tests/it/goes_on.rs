@@ -1,12 +1,13 @@
 //! A running job writes checkpoint after checkpoint while the function waits, and each names the file that somebody deleted before it.
 
+use s3_model::{Content, Object};
 use stayput_core::class::Class;
 use stayput_core::verdict::Outcome;
 use stayput_guard::batch::Answer;
 
 use crate::lab::{
-    COPIED, HOUR, JOB_ID, Lab, MINUTE, SETTLE, Who, at, done_about, metadata_key, outcome_on, outcomes,
-    real_metadata, verdict_on, word,
+    COPIED, HOUR, JOB_ID, Lab, MINUTE, ROOT, SETTLE, Who, at, done_about, metadata_key, outcome_on, outcomes,
+    real_metadata, verdict_on, with_id, word,
 };
 
 #[tokio::test]
@@ -156,4 +157,21 @@ async fn a_newer_checkpoint_that_was_put_back_still_says_that_the_job_went_on() 
     lab.guard().sweep().await;
     assert!(!lab.is_visible(&metadata_key(8)), "{:?}", lab.copied());
     assert_eq!(lab.copied().len(), newer.len());
+}
+
+/// Its next checkpoint never becomes complete, and a savepoint is nothing that its JobManager goes on from.
+#[tokio::test]
+async fn a_savepoint_of_its_own_doesnt_say_that_a_job_moved() {
+    let lab = Lab::new();
+    lab.model.advance(MINUTE);
+    let savepoint = format!("{ROOT}savepoint-{}-0123456789ab/_metadata", &JOB_ID[..6]);
+    lab.bucket.put(&savepoint, with_id(real_metadata(8), 9));
+    lab.model.advance(MINUTE);
+    let gone = [lab.delete(Who::Alice, &metadata_key(8))];
+    lab.model.advance(MINUTE);
+    let under_way = lab.own_of_head()[0].replace("/chk-8/", "/chk-10/");
+    lab.bucket.put(&under_way, Object::new(Content::Zeroes(10)));
+    lab.model.advance(HOUR);
+    let report = lab.guard().handle(&gone).await;
+    assert_eq!(lab.copied(), [metadata_key(8)], "{:?}", outcomes(&report));
 }
