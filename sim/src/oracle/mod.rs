@@ -312,17 +312,17 @@ impl<'w> Oracle<'w> {
             };
             let beside_unreadable =
                 said.is_some_and(|s| s.class.is_none()) && scene.wanted.iter().any(unreadable);
-            // Flink's own hand at the second at which a rule would have done the same.
+            // Flink's own hand at the second at which a rule would have done the same; and what went with a `_metadata` that passes for a rule's.
+            let passes_for_a_rules = |key: &str| {
+                let hiding = scene
+                    .store
+                    .came_back_after(key)
+                    .or_else(|| scene.store.hiding(key));
+                hiding.is_some_and(|h| rules::could_have_hidden(&self.world.rules, scene.store, key, h.at))
+            };
             let about = said.and_then(|s| s.about.as_deref()).unwrap_or(key);
-            let as_a_rule = said.is_some_and(|s| s.cause == "lifecycle")
-                && [key, about].into_iter().any(|key| {
-                    let hiding = scene
-                        .store
-                        .came_back_after(key)
-                        .or_else(|| scene.store.hiding(key));
-                    hiding
-                        .is_some_and(|h| rules::could_have_hidden(&self.world.rules, scene.store, key, h.at))
-                });
+            let seen_as_a_rules = said.is_some_and(|s| s.cause == "lifecycle");
+            let as_a_rule = (seen_as_a_rules && passes_for_a_rules(key)) || passes_for_a_rules(about);
             if ended_unseen {
                 self.ledger.ended_unseen += 1;
             } else if as_a_rule {

@@ -6,7 +6,8 @@ use stayput_core::class::FAILED_STORE_WITHIN;
 use stayput_core::layout::{self, METADATA_FILE};
 use stayput_core::location::ObjectLocation;
 use stayput_core::snapshot::{HiddenBy, JobDirectory, Snapshot, identity_of};
-use stayput_core::version::VersionKind;
+use stayput_core::timestamp::Timestamp;
+use stayput_core::version::{VersionEntry, VersionKind};
 
 use super::fetch::{Fetched, fetch, parses};
 use super::{Eyes, Survey, may_be_read_now};
@@ -147,7 +148,10 @@ impl Survey {
             }
         }
         if newest.is_none() && found.len() > 1 {
-            self.look_for_newest_by_time(eyes, job, &prefix).await;
+            self.look_for_newest_by_time(eyes, job).await;
+        }
+        if layout::may_hold_several_jobs(&job.prefix) {
+            self.look_for_what_rules_hid(eyes, job).await;
         }
     }
 
@@ -156,27 +160,68 @@ impl Survey {
         &mut self,
         eyes: &Eyes<'_, R, J>,
         job: &JobDirectory,
-        prefix: &str,
     ) {
-        let by_others = |s: &Snapshot| {
-            let cause = s.hidden.as_ref().map(|h| &h.cause);
-            cause.is_some_and(|c| !c.is_flink_or_unknown())
-        };
         let known = self.snapshots_of(job);
         let known = known.iter().filter_map(|(at, _)| self.snapshot_at(at));
-        let Some(written) = known.filter(|s| by_others(s)).map(|s| s.written).max() else {
+        let Some(written) = known.filter(|s| is_hidden_by_others(s)).map(|s| s.written).max() else {
             return;
         };
+        for (_, metadata) in self.unknown_of(eyes, job, |newest, _| newest > written).await {
+            self.look_up(eyes, &metadata).await;
+            if self.is_failing(job) {
+                return;
+            }
+            // What Flink hid of a lower id was subsumed, or its job ended; and a copy is as old as its bytes.
+            let is_newer = |s: &Snapshot| is_hidden_by_others(s) && s.written > written;
+            if self.snapshot_at(&metadata).is_some_and(is_newer) {
+                break;
+            }
+            self.catalogue.remove(&metadata);
+        }
+    }
+
+    /// Where several jobs may write, the newest of one lies below another's, and the journal knows of it only if a message came: rules date their markers
+    /// midnight.
+    async fn look_for_what_rules_hid<R: Reading + Sync, J: Journal + Sync>(
+        &mut self,
+        eyes: &Eyes<'_, R, J>,
+        job: &JobDirectory,
+    ) {
+        let by_a_rule = |_, top: &VersionEntry| {
+            top.kind == VersionKind::Marker && top.last_modified == top.last_modified.midnight()
+        };
+        for (_, metadata) in self.unknown_of(eyes, job, by_a_rule).await {
+            self.look_up(eyes, &metadata).await;
+            if self.is_failing(job) {
+                return;
+            }
+            if !self.snapshot_at(&metadata).is_some_and(is_hidden_by_others) {
+                self.catalogue.remove(&metadata);
+            }
+        }
+    }
+
+    /// `_metadata` of checkpoints that the catalogue doesn't know and of which that holds, by when their newest data version was written and what lies on top;
+    /// the newest first, and no more than are tried.
+    async fn unknown_of<R: Reading + Sync, J: Journal + Sync>(
+        &mut self,
+        eyes: &Eyes<'_, R, J>,
+        job: &JobDirectory,
+        holds: impl Fn(Timestamp, &VersionEntry) -> bool,
+    ) -> Vec<(Timestamp, ObjectLocation)> {
         let of = VersionsOf {
             bucket: &job.bucket,
-            prefix,
+            prefix: &format!("{}chk-", job.prefix),
             by_directory: false,
             after_key: None,
             pages: Some(1),
         };
         let listing = match eyes.reading.versions(of).await {
             Ok(listing) => listing,
-            Err(e) => return self.fail(job.clone(), e.to_string()),
+            Err(e) => {
+                self.fail(job.clone(), e.to_string());
+                return Vec::new();
+            }
         };
         let is_metadata = |key: &str| {
             let directory = key.strip_suffix(METADATA_FILE).and_then(|d| d.strip_suffix('/'));
@@ -184,29 +229,29 @@ impl Survey {
                 .and_then(|d| d.strip_prefix(job.prefix.as_str()))
                 .is_some_and(|d| layout::checkpoint_id(d).is_some())
         };
-        let mut newer: Vec<_> = listing
+        let mut unknown: Vec<(Timestamp, ObjectLocation)> = listing
             .entries
-            .iter()
-            .filter(|e| matches!(e.kind, VersionKind::Data { .. }))
-            .filter(|e| e.last_modified > written && is_metadata(&e.key))
-            .map(|e| (e.last_modified, ObjectLocation::new(&*job.bucket, &*e.key)))
-            .filter(|(_, at)| self.snapshot_at(at).is_none())
+            .chunk_by(|a, b| a.key == b.key)
+            .filter(|of_key| is_metadata(&of_key[0].key))
+            .filter_map(|of_key| {
+                let data = of_key
+                    .iter()
+                    .find(|e| matches!(e.kind, VersionKind::Data { .. }))?;
+                let metadata = ObjectLocation::new(&*job.bucket, &*data.key);
+                (holds(data.last_modified, &of_key[0]) && self.snapshot_at(&metadata).is_none())
+                    .then_some((data.last_modified, metadata))
+            })
             .collect();
-        newer.sort_by(|a, b| b.cmp(a));
-        newer.dedup_by(|a, b| a.1 == b.1);
-        for (_, metadata) in newer.into_iter().take(TRIES) {
-            self.look_up(eyes, &metadata).await;
-            if self.is_failing(job) {
-                return;
-            }
-            // What Flink hid of a lower id was subsumed, or its job ended; and a copy is as old as its bytes.
-            let is_newer = |s: &Snapshot| by_others(s) && s.written > written;
-            if self.snapshot_at(&metadata).is_some_and(is_newer) {
-                break;
-            }
-            self.catalogue.remove(&metadata);
-        }
+        unknown.sort_by(|a, b| b.cmp(a));
+        unknown.truncate(TRIES);
+        unknown
     }
+}
+
+/// Whether a rule or a stranger hid it.
+fn is_hidden_by_others(snapshot: &Snapshot) -> bool {
+    let hidden = snapshot.hidden.as_ref();
+    hidden.is_some_and(|h| !h.cause.is_flink_or_unknown())
 }
 
 fn next_power_of_ten(id: u64) -> Option<u64> {

@@ -97,3 +97,27 @@ async fn the_other_job_is_no_new_run() {
     assert!(copied.contains(&second), "{copied:?}");
     assert_eq!(copied, of_second.into_iter().collect());
 }
+
+/// No message told of it, and above it lies what another job wrote.
+#[tokio::test]
+async fn what_a_rule_took_of_one_comes_back_though_the_other_stands_above_it_and_no_message_came() {
+    for above_is_hidden in [false, true] {
+        let lab = Lab::new();
+        let rule = br#"{"Rules": [{"ID": "wipe", "Status": "Enabled", "Filter": {"Prefix": ""}, "Expiration": {"Date": "2026-11-29T00:00:00Z"}}]}"#;
+        lab.bucket
+            .set_lifecycle(s3_documents::lifecycle::parse(rule).expect("rules"));
+        let (first, second, own) = two_jobs(&lab);
+        lab.model.advance(DAY);
+        let of_first: Vec<String> = own.iter().filter(|k| k.contains("/chk-8/")).cloned().collect();
+        lab.delete_all(Who::Rule, of_first.clone());
+        if above_is_hidden {
+            // The other job ended.
+            lab.bucket.delete(&second);
+        }
+        lab.model.advance(HOUR);
+        lab.guard().sweep().await;
+        let copied: BTreeSet<String> = lab.copied().into_iter().collect();
+        assert!(copied.contains(&first), "{copied:?}");
+        assert_eq!(copied, of_first.into_iter().collect(), "{above_is_hidden}");
+    }
+}
