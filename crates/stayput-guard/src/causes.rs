@@ -30,7 +30,8 @@ impl ToldCauses {
         }
     }
 
-    /// Takes a message in. What is known of a marker is never replaced by "unknown".
+    /// Takes a message in. Of several about one marker the cause that asks most for a look is known, in whatever order they come: where versioning is suspended,
+    /// who deletes a hidden key again puts the marker `null` in the place of the marker `null`.
     pub fn tell(&mut self, location: &ObjectLocation, marker: &VersionId, cause: Cause) {
         if self.by_marker.len() >= REMEMBERED {
             self.by_marker.clear();
@@ -39,7 +40,7 @@ impl ToldCauses {
             .by_marker
             .entry((location.clone(), marker.clone()))
             .or_insert(Cause::Unknown);
-        if cause != Cause::Unknown {
+        if outranks(&cause, known) {
             *known = cause;
         }
     }
@@ -47,6 +48,21 @@ impl ToldCauses {
     /// What messages said of this marker; `None` if no message named it.
     pub fn of(&self, location: &ObjectLocation, marker: &VersionId) -> Option<&Cause> {
         self.by_marker.get(&(location.clone(), marker.clone()))
+    }
+}
+
+/// Whether a cause asks for a look more than another: what could be left unseen on one may not be on the other.
+pub(crate) fn outranks(cause: &Cause, other: &Cause) -> bool {
+    let rank = |cause: &Cause| match cause {
+        Cause::Unknown => 0,
+        Cause::Ours => 1,
+        Cause::Flink => 2,
+        Cause::Lifecycle => 3,
+        Cause::Foreign(_) => 4,
+    };
+    match (cause, other) {
+        (Cause::Foreign(who), Cause::Foreign(before)) => who > before,
+        _ => rank(cause) > rank(other),
     }
 }
 
@@ -80,4 +96,34 @@ fn taken(history: &KeyHistory) -> Option<(RuledObject<'_>, Timestamp)> {
         tags: None,
     };
     Some((object, marker.last_modified))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_two_messages_about_one_marker_the_order_doesnt_matter() {
+        let location = ObjectLocation::new("b", "cp/j/chk-1/_metadata");
+        let marker = VersionId::new("null");
+        let causes = [
+            Cause::Unknown,
+            Cause::Ours,
+            Cause::Flink,
+            Cause::Lifecycle,
+            Cause::Foreign("a".into()),
+            Cause::Foreign("b".into()),
+        ];
+        for one in &causes {
+            for other in &causes {
+                let known = |first: &Cause, second: &Cause| {
+                    let mut told = ToldCauses::default();
+                    told.tell(&location, &marker, first.clone());
+                    told.tell(&location, &marker, second.clone());
+                    told.of(&location, &marker).cloned()
+                };
+                assert_eq!(known(one, other), known(other, one), "{one:?} {other:?}");
+            }
+        }
+    }
 }

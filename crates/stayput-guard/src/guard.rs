@@ -19,7 +19,7 @@ use stayput_core::verdict::{LeaveReason, Outcome, Told, Verdict, leave_without_a
 use stayput_core::version::VersionId;
 
 use crate::batch::{Acted, BatchReport, Done, Message};
-use crate::causes::ToldCauses;
+use crate::causes::{ToldCauses, outranks};
 use crate::mandate::Mandate;
 use crate::memory::{Memory, Switches};
 use crate::port::{Clock, Journal, PortError, PortErrorKind, Reading, Restoring};
@@ -393,21 +393,6 @@ where
                 Err(e) => failed.push(e.to_string()),
             }
         }
-    }
-}
-
-/// Whether a cause asks for a look more than another: what could be left unseen on one may not be on the other.
-fn outranks(cause: &Cause, other: &Cause) -> bool {
-    let rank = |cause: &Cause| match cause {
-        Cause::Unknown => 0,
-        Cause::Ours => 1,
-        Cause::Flink => 2,
-        Cause::Lifecycle => 3,
-        Cause::Foreign(_) => 4,
-    };
-    match (cause, other) {
-        (Cause::Foreign(who), Cause::Foreign(before)) => who > before,
-        _ => rank(cause) > rank(other),
     }
 }
 
