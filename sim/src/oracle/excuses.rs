@@ -94,6 +94,14 @@ impl Oracle<'_> {
             let of_metadata = scene.store.hiding(metadata)?;
             return self.without_excuse(scene, need, metadata, &of_metadata);
         }
+        let as_told = |h: &Hiding| {
+            let heard = self.ledger.heard_at(h.event).is_some() && self.world.journal;
+            match told_as(self.world.telling, h.by) {
+                ToldAs::Rule => ToldAs::Rule,
+                told if heard => told,
+                _ => ToldAs::Nobody,
+            }
+        };
         if !scene.store.has_version(key, length) {
             // Nobody can bring it back; people must know.
             let hidden = scene.store.hiding(&need.snapshot.metadata);
@@ -102,8 +110,13 @@ impl Oracle<'_> {
             // The key of a tail tells no job: while its `_metadata` couldn't be read nobody knew that it was needed, and then it was gone.
             let is_tail = |f: &File| f.key == key && f.place == Place::Tail;
             let unread_tail = hiding.at <= self.ledger.resumed_at && need.snapshot.files.iter().any(is_tail);
+            // Flink deletes a pointer at each checkpoint, and nobody heard of another hand.
+            let is_pointer = |f: &File| f.key == key && f.place == Place::Pointer;
+            let pointer_of_flinks = need.snapshot.files.iter().any(is_pointer)
+                && matches!(as_told(hiding), ToldAs::Flink | ToldAs::Nobody);
             return if said.is_some()
                 || may_be_discarded
+                || pointer_of_flinks
                 || unread_tail
                 || told_paused()
                 || told_overwritten()
@@ -125,14 +138,6 @@ impl Oracle<'_> {
         if self.ledger.was_told("budget_spent", since) && self.may_be_spent(since) {
             return None;
         }
-        let as_told = |h: &Hiding| {
-            let heard = self.ledger.heard_at(h.event).is_some() && self.world.journal;
-            match told_as(self.world.telling, h.by) {
-                ToldAs::Rule => ToldAs::Rule,
-                told if heard => told,
-                _ => ToldAs::Nobody,
-            }
-        };
         let metadata = scene.store.hiding(&need.snapshot.metadata);
         let metadata_as = metadata.as_ref().map(as_told);
         let by_flink_or_nobody = |told| matches!(told, ToldAs::Flink | ToldAs::Nobody);
