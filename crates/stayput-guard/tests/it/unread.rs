@@ -206,3 +206,49 @@ async fn what_somebody_wrote_over_a_metadata_doesnt_hide_what_it_named() {
     assert!(finding.about.ends_with(&key), "{}", finding.about);
     assert!(told.next().is_none());
 }
+
+/// Beside the gap an older checkpoint passes for the newest of its time, also when nothing fails any more.
+#[tokio::test]
+async fn beside_one_that_couldnt_be_read_an_older_one_doesnt_pass_for_the_newest_also_later() {
+    let lab = Lab::new();
+    let rule = br#"{"Rules": [{"ID": "daily", "Status": "Enabled", "Filter": {"Prefix": ""}, "Expiration": {"Days": 1}}]}"#;
+    lab.bucket
+        .set_lifecycle(s3_documents::lifecycle::parse(rule).expect("rules"));
+    let memory = Memory::new(Some(lab.model.another_client().journal(&lab.control, "stayput/")));
+    memory.pause(lab.model.now()).await.expect("written");
+    let mut guard = lab.guard();
+    for (hidden, newer) in [(8, Some(9)), (9, Some(10)), (10, None)] {
+        lab.model.advance(HOUR);
+        if let Some(id) = newer {
+            lab.complete(id);
+        }
+        lab.model.advance(DAY);
+        let mut keys = lab.own_of_head();
+        keys.push(metadata_key(8));
+        let of_it = keys
+            .iter()
+            .map(|k| k.replace("/chk-8/", &format!("/chk-{hidden}/")));
+        let gone = lab.delete_all(Who::Rule, of_it);
+        guard.handle(&gone).await;
+    }
+    lab.control.delete("stayput/switch/pause");
+    lab.model.advance(HOUR);
+
+    let mut guard = lab.guard();
+    let fault = Fault::answers(PortErrorKind::Throttled).on("ListObjectVersions");
+    lab.model.plan(fault.key(metadata_key(9)).always());
+    guard.sweep().await;
+    assert_eq!(lab.copied(), Vec::<String>::new());
+    lab.model.forget_faults();
+    // The journal keeps nothing for ever.
+    for key in lab.control.visible_keys() {
+        if key.contains("/hidden/") {
+            lab.control.delete(&key);
+        }
+    }
+    guard.sweep().await;
+    let copied = lab.copied();
+    assert!(copied.contains(&metadata_key(10)), "{copied:?}");
+    let of_older = |k: &&String| k.contains("/chk-8/") || k.contains("/chk-9/");
+    assert_eq!(copied.iter().filter(of_older).count(), 0, "{copied:?}");
+}
