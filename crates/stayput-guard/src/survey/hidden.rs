@@ -11,7 +11,7 @@ use stayput_core::version::{VersionEntry, VersionKind};
 
 use super::fetch::{Fetched, fetch, parses};
 use super::{Eyes, Survey, may_be_read_now};
-use crate::port::{Journal, Reading, VersionsOf};
+use crate::port::{Journal, PortError, Reading, VersionsOf};
 
 /// So many versions of one `_metadata`, and so many hidden checkpoints of one directory, are tried.
 const TRIES: usize = 4;
@@ -147,26 +147,43 @@ impl Survey {
                 Some(_) | None => break,
             }
         }
-        if newest.is_none() && found.len() > 1 {
-            self.look_for_newest_by_time(eyes, job).await;
+        // A listing more is asked for only where it can tell something.
+        let newest_hidden = (newest.is_none() && found.len() > 1)
+            .then(|| self.newest_hidden_by_others(job))
+            .flatten();
+        let several = layout::may_hold_several_jobs(&job.prefix);
+        if newest_hidden.is_none() && !several {
+            return;
         }
-        if layout::may_hold_several_jobs(&job.prefix) {
-            self.look_for_what_rules_hid(eyes, job).await;
+        let listed = match list_metadata(eyes, job).await {
+            Ok(listed) => listed,
+            Err(e) => return self.fail(job.clone(), e.to_string()),
+        };
+        if let Some(written) = newest_hidden {
+            self.look_for_newer(eyes, job, &listed, written).await;
+        }
+        if several && !self.is_failing(job) {
+            self.look_for_what_rules_hid(eyes, job, &listed).await;
         }
     }
 
-    /// Where nothing is visible, and a rule or a stranger hid the newest by id: whether one of a lower id was written later, by a run whose ids began again.
-    async fn look_for_newest_by_time<R: Reading + Sync, J: Journal + Sync>(
+    /// When the newest was written of those that a rule or a stranger hid.
+    fn newest_hidden_by_others(&self, job: &JobDirectory) -> Option<Timestamp> {
+        let known = self.snapshots_of(job);
+        let known = known.iter().filter_map(|(at, _)| self.snapshot_at(at));
+        known.filter(|s| is_hidden_by_others(s)).map(|s| s.written).max()
+    }
+
+    /// Where nothing is visible, and a rule or a stranger hid the newest by id, written then: whether one of a lower id was written later, by a run whose ids
+    /// began again.
+    async fn look_for_newer<R: Reading + Sync, J: Journal + Sync>(
         &mut self,
         eyes: &Eyes<'_, R, J>,
         job: &JobDirectory,
+        listed: &[ListedMetadata],
+        written: Timestamp,
     ) {
-        let known = self.snapshots_of(job);
-        let known = known.iter().filter_map(|(at, _)| self.snapshot_at(at));
-        let Some(written) = known.filter(|s| is_hidden_by_others(s)).map(|s| s.written).max() else {
-            return;
-        };
-        for (_, metadata) in self.unknown_of(eyes, job, |newest, _| newest > written).await {
+        for metadata in self.unknown_among(listed, |m| m.written > written) {
             self.look_up(eyes, &metadata).await;
             if self.is_failing(job) {
                 return;
@@ -186,11 +203,9 @@ impl Survey {
         &mut self,
         eyes: &Eyes<'_, R, J>,
         job: &JobDirectory,
+        listed: &[ListedMetadata],
     ) {
-        let by_a_rule = |_, top: &VersionEntry| {
-            top.kind == VersionKind::Marker && top.last_modified == top.last_modified.midnight()
-        };
-        for (_, metadata) in self.unknown_of(eyes, job, by_a_rule).await {
+        for metadata in self.unknown_among(listed, |m| m.hidden_at_midnight) {
             self.look_up(eyes, &metadata).await;
             if self.is_failing(job) {
                 return;
@@ -201,51 +216,67 @@ impl Survey {
         }
     }
 
-    /// `_metadata` of checkpoints that the catalogue doesn't know and of which that holds, by when their newest data version was written and what lies on top;
-    /// the newest first, and no more than are tried.
-    async fn unknown_of<R: Reading + Sync, J: Journal + Sync>(
-        &mut self,
-        eyes: &Eyes<'_, R, J>,
-        job: &JobDirectory,
-        holds: impl Fn(Timestamp, &VersionEntry) -> bool,
-    ) -> Vec<(Timestamp, ObjectLocation)> {
-        let of = VersionsOf {
-            bucket: &job.bucket,
-            prefix: &format!("{}chk-", job.prefix),
-            by_directory: false,
-            after_key: None,
-            pages: Some(1),
-        };
-        let listing = match eyes.reading.versions(of).await {
-            Ok(listing) => listing,
-            Err(e) => {
-                self.fail(job.clone(), e.to_string());
-                return Vec::new();
-            }
-        };
-        let is_metadata = |key: &str| {
-            let directory = key.strip_suffix(METADATA_FILE).and_then(|d| d.strip_suffix('/'));
-            directory
-                .and_then(|d| d.strip_prefix(job.prefix.as_str()))
-                .is_some_and(|d| layout::checkpoint_id(d).is_some())
-        };
-        let mut unknown: Vec<(Timestamp, ObjectLocation)> = listing
-            .entries
-            .chunk_by(|a, b| a.key == b.key)
-            .filter(|of_key| is_metadata(&of_key[0].key))
-            .filter_map(|of_key| {
-                let data = of_key
-                    .iter()
-                    .find(|e| matches!(e.kind, VersionKind::Data { .. }))?;
-                let metadata = ObjectLocation::new(&*job.bucket, &*data.key);
-                (holds(data.last_modified, &of_key[0]) && self.snapshot_at(&metadata).is_none())
-                    .then_some((data.last_modified, metadata))
-            })
+    /// Those that the catalogue doesn't know and of which that holds, the newest first, and no more than are tried.
+    fn unknown_among(
+        &self,
+        listed: &[ListedMetadata],
+        holds: impl Fn(&ListedMetadata) -> bool,
+    ) -> Vec<ObjectLocation> {
+        let mut unknown: Vec<&ListedMetadata> = listed
+            .iter()
+            .filter(|m| holds(m) && self.snapshot_at(&m.location).is_none())
             .collect();
-        unknown.sort_by(|a, b| b.cmp(a));
-        unknown.truncate(TRIES);
+        unknown.sort_by_key(|m| std::cmp::Reverse((m.written, &m.location)));
         unknown
+            .into_iter()
+            .take(TRIES)
+            .map(|m| m.location.clone())
+            .collect()
     }
+}
+
+/// What a listing of versions says of a checkpoint's `_metadata`.
+struct ListedMetadata {
+    location: ObjectLocation,
+    /// Last-Modified of the newest data version: of a copy, when it was copied.
+    written: Timestamp,
+    /// A marker lies on top that is dated as those of rules are.
+    hidden_at_midnight: bool,
+}
+
+/// The `_metadata` of a job's checkpoints, visible or not, as far as one page shows them.
+async fn list_metadata<R: Reading + Sync, J: Journal + Sync>(
+    eyes: &Eyes<'_, R, J>,
+    job: &JobDirectory,
+) -> Result<Vec<ListedMetadata>, PortError> {
+    let of = VersionsOf {
+        bucket: &job.bucket,
+        prefix: &format!("{}chk-", job.prefix),
+        by_directory: false,
+        after_key: None,
+        pages: Some(1),
+    };
+    let is_metadata = |key: &str| {
+        let directory = key.strip_suffix(METADATA_FILE).and_then(|d| d.strip_suffix('/'));
+        directory
+            .and_then(|d| d.strip_prefix(job.prefix.as_str()))
+            .is_some_and(|d| layout::checkpoint_id(d).is_some())
+    };
+    let is_data = |row: &&VersionEntry| matches!(row.kind, VersionKind::Data { .. });
+    let listing = eyes.reading.versions(of).await?;
+    let of_keys = listing.entries.chunk_by(|a, b| a.key == b.key);
+    Ok(of_keys
+        .filter(|of_key| is_metadata(&of_key[0].key))
+        .filter_map(|of_key| {
+            let top = &of_key[0];
+            Some(ListedMetadata {
+                location: ObjectLocation::new(&*job.bucket, &*top.key),
+                written: of_key.iter().find(is_data)?.last_modified,
+                hidden_at_midnight: top.kind == VersionKind::Marker
+                    && top.last_modified == top.last_modified.midnight(),
+            })
+        })
+        .collect())
 }
 
 /// Whether a rule or a stranger hid it.

@@ -4,7 +4,9 @@ use s3_model::{Content, Fault};
 use stayput_core::root::{Root, RootKind};
 use stayput_guard::port::PortErrorKind;
 
-use crate::lab::{COPIED, Lab, MINUTE, SETTLE, Who, at, done_about, outcome_on, root, verdict_on, word};
+use crate::lab::{
+    ActingGuard, COPIED, Lab, MINUTE, SETTLE, Who, at, done_about, outcome_on, root, verdict_on, word,
+};
 
 const ROOT: &str = "2.3.0/filesink-tail/";
 const JOB: &str = "2.3.0/filesink-tail/90f8809cd741c0f72b6bf1e7d762ce72/";
@@ -108,9 +110,13 @@ async fn a_tail_that_flink_deleted_is_left_and_costs_no_look() {
 #[tokio::test]
 async fn a_strangers_tail_waits_until_it_is_quiet() {
     let sink = sink();
+    waits_until_it_is_quiet(&sink, &mut sink.guard()).await;
+}
+
+/// A stranger deletes the tail, and it comes back once it is quiet.
+async fn waits_until_it_is_quiet(sink: &Lab, guard: &mut ActingGuard) {
     let messages = [sink.delete(Who::Alice, TAIL)];
     sink.model.advance(MINUTE);
-    let mut guard = sink.guard();
     let report = guard.handle(&messages).await;
     assert_eq!(word(outcome_on(&report, TAIL)), "later: not quiet yet");
     sink.model.advance(SETTLE);
@@ -258,13 +264,7 @@ async fn a_tail_that_only_a_new_directory_names_waits_for_quiet_and_comes_back()
     for (key, object) in taken {
         sink.bucket.put(&key, object);
     }
-    let messages = [sink.delete(Who::Alice, TAIL)];
-    sink.model.advance(MINUTE);
-    let report = guard.handle(&messages).await;
-    assert_eq!(word(outcome_on(&report, TAIL)), "later: not quiet yet");
-    sink.model.advance(SETTLE);
-    let report = guard.handle(&messages).await;
-    assert_eq!(*done_about(&report, TAIL), COPIED);
+    waits_until_it_is_quiet(&sink, &mut guard).await;
 }
 
 /// Else the job would be restored from it in vain until the next sweep.

@@ -18,52 +18,35 @@ where
     /// order, and while nobody knew of the hidden `_metadata`, the answer to the others was that nobody names them. What Flink deleted, or
     /// what went at another time, is no part of that deletion.
     pub(super) fn what_returning_metadata_lack(&self, judged: &[Judged]) -> Vec<Notice> {
-        let answered: BTreeSet<&ObjectLocation> = judged.iter().map(|j| &j.verdict.location).collect();
+        let answered = answered_in(judged);
         let mut lacking: BTreeMap<&ObjectLocation, Notice> = BTreeMap::new();
-        let returning = judged
-            .iter()
-            .filter(|j| matches!(j.verdict.outcome, Outcome::Restore(_)))
-            .filter_map(|j| self.inspected.get(&j.verdict.location));
-        for Inspected { loss, .. } in returning {
-            let MetadataState::Hidden { at: hidden_at, .. } = loss.metadata else {
-                continue;
-            };
-            for missing in &loss.missing {
+        for (_, inspected, hidden_at) in self.returning(judged) {
+            for missing in &inspected.loss.missing {
                 let Some(at) = missing.history.hidden().map(|h| h.above_data.last_modified) else {
                     continue;
                 };
-                let at_another_time = at.since(hidden_at).max(hidden_at.since(at)) > WHOLE_WITHIN;
-                let by_others = matches!(missing.cause, Cause::Flink | Cause::Ours);
-                if at_another_time || by_others || answered.contains(&missing.location) {
-                    continue;
+                if went_with_it(at, hidden_at, &missing.cause) && !answered.contains(&missing.location) {
+                    lacking.entry(&missing.location).or_insert_with(|| {
+                        Notice::without_a_message(missing.location.clone(), missing.cause.clone(), at)
+                    });
                 }
-                lacking.entry(&missing.location).or_insert_with(|| {
-                    Notice::without_a_message(missing.location.clone(), missing.cause.clone(), at)
-                });
             }
         }
         lacking.into_values().collect()
     }
 
-    /// Likewise the tails of its sinks, by the hand that took it or another: none of them counts as lost with what handles name.
+    /// Likewise the tails of its sinks, which no handle names: what is missing of a snapshot doesn't count them.
     pub(super) async fn tails_of_returning_metadata(&mut self, judged: &[Judged]) -> Vec<Notice> {
-        let answered: BTreeSet<&ObjectLocation> = judged.iter().map(|j| &j.verdict.location).collect();
-        let returning: Vec<(&ObjectLocation, Timestamp)> = judged
-            .iter()
-            .filter(|j| matches!(j.verdict.outcome, Outcome::Restore(_)))
-            .filter_map(|j| {
-                let inspected = self.inspected.get(&j.verdict.location)?;
-                match inspected.loss.metadata {
-                    MetadataState::Hidden { at, .. } => Some((&j.verdict.location, at)),
-                    MetadataState::Stands | MetadataState::Gone => None,
-                }
-            })
+        let answered = answered_in(judged);
+        let returning: Vec<(ObjectLocation, Timestamp)> = self
+            .returning(judged)
+            .map(|(metadata, _, hidden_at)| (metadata.clone(), hidden_at))
             .collect();
         let mut notices: BTreeMap<ObjectLocation, Notice> = BTreeMap::new();
         for (metadata, hidden_at) in returning {
-            self.survey.read_sinks(&self.eyes, metadata).await;
+            self.survey.read_sinks(&self.eyes, &metadata).await;
             let catalogue = &self.survey.catalogue;
-            let tails = catalogue.at(metadata).into_iter();
+            let tails = catalogue.at(&metadata).into_iter();
             let tails: Vec<ObjectLocation> = tails
                 .flat_map(|id| catalogue.tails_of(id))
                 .map(|tail| catalogue.index.location(tail))
@@ -76,17 +59,32 @@ where
                     // The verdict says that it couldn't be read, and the sweep looks again.
                     Err(_) => (hidden_at, Cause::Unknown),
                 };
-                if at.since(hidden_at).max(hidden_at.since(at)) > WHOLE_WITHIN
-                    || matches!(cause, Cause::Flink | Cause::Ours)
-                {
-                    continue;
+                if went_with_it(at, hidden_at, &cause) {
+                    notices
+                        .entry(tail.clone())
+                        .or_insert_with(|| Notice::without_a_message(tail, cause, at));
                 }
-                notices
-                    .entry(tail.clone())
-                    .or_insert_with(|| Notice::without_a_message(tail, cause, at));
             }
         }
         notices.into_values().collect()
+    }
+
+    /// `_metadata` that come back, what was seen of their snapshots, and when they were hidden.
+    fn returning<'j>(
+        &'j self,
+        judged: &'j [Judged],
+    ) -> impl Iterator<Item = (&'j ObjectLocation, &'j Inspected, Timestamp)> {
+        judged
+            .iter()
+            .filter(|j| matches!(j.verdict.outcome, Outcome::Restore(_)))
+            .filter_map(|j| {
+                let metadata = &j.verdict.location;
+                let inspected = self.inspected.get(metadata)?;
+                match inspected.loss.metadata {
+                    MetadataState::Hidden { at, .. } => Some((metadata, inspected, at)),
+                    MetadataState::Stands | MetadataState::Gone => None,
+                }
+            })
     }
 
     /// When a key was hidden and by whom; `None`: it is visible, or was never there.
@@ -97,4 +95,14 @@ where
         };
         Ok(Some((at, self.eyes.cause_of(location, &history, true).await?)))
     }
+}
+
+fn answered_in(judged: &[Judged]) -> BTreeSet<&ObjectLocation> {
+    judged.iter().map(|j| &j.verdict.location).collect()
+}
+
+/// Whether what was hidden then, by that cause, went with the `_metadata` that was hidden at the other time.
+fn went_with_it(at: Timestamp, metadata_at: Timestamp, cause: &Cause) -> bool {
+    let apart = at.since(metadata_at).max(metadata_at.since(at));
+    apart <= WHOLE_WITHIN && !matches!(cause, Cause::Flink | Cause::Ours)
 }
