@@ -16,7 +16,7 @@ pub fn given(variable: &str, part: &str) -> Option<String> {
         !required.split(',').any(|name| name.trim() == part),
         "STAYPUT_REQUIRE names {part}, but {variable} isn't set: run the tests by `cargo xtask test`, or with `--all`"
     );
-    println!("skipped: {variable} isn't set; `cargo xtask test` sets it");
+    println!("skipped: {variable} isn't set; `cargo xtask test` sets it, or only `cargo xtask test --all`");
     None
 }
 
