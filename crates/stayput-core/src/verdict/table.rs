@@ -88,10 +88,7 @@ pub(super) fn wish(
         match loss.directory_use {
             DirectoryUse::SameRun { complete: true, .. } => return Wish::Leave(LeaveReason::SameRunWentOn),
             _ if !is_metadata => {}
-            // A newer snapshot elsewhere has its state besides.
-            _ if referrer.moved || cause.is_flink_or_unknown() => {
-                return Wish::Leave(LeaveReason::SameRunWentOn);
-            }
+            _ if cause.is_flink_or_unknown() => return Wish::Leave(LeaveReason::SameRunWentOn),
             // A rule's marker is dated midnight, and its message nearly always comes later than this; the sweep looks again.
             _ if now < may_complete_until && cause == &Cause::Lifecycle => {
                 return Wish::Leave(LeaveReason::SameRunWentOn);
