@@ -99,6 +99,8 @@ pub enum Why {
         metadata: ObjectLocation,
         /// Why, for people.
         because: String,
+        /// A stranger deleted it with everything beside it while no job ran from it.
+        deleted_as_a_whole: bool,
     },
     /// A listing or a `_metadata` couldn't be read just now.
     Transient(String),
@@ -250,7 +252,28 @@ fn unknown(
         Why::Transient(_) => None,
     });
     verdict.decided_by.clone_from(&unreadable);
+    let intended = why.iter().all(|w| {
+        matches!(
+            w,
+            Why::Permanent {
+                deleted_as_a_whole: true,
+                ..
+            }
+        )
+    });
+    let quiet_from = deletion.at.plus(policy.settle);
     match deletion.cause {
+        // Whether it was a part or the whole shows only when the rest is gone too.
+        Cause::Foreign(_) if now < quiet_from => Outcome::Later {
+            not_before: quiet_from,
+            why: LaterReason::Quiet,
+        },
+        Cause::Foreign(_) if intended => {
+            if let Some(metadata) = unreadable {
+                verdict.findings.push((FindingCode::DeletedAsAWhole, metadata));
+            }
+            Outcome::Report(FindingCode::DeletedAsAWhole)
+        }
         Cause::Lifecycle | Cause::Foreign(_) => wanted(deletion, look, now, verdict),
         Cause::Flink | Cause::Unknown | Cause::Ours => Outcome::Report(FindingCode::CannotJudge),
     }

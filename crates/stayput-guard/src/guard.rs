@@ -412,6 +412,9 @@ async fn survey_again<R: Reading + Sync, J: Journal + Sync>(
     survey.failed.extend(failed);
 }
 
+/// The time of an event and that of its marker differ by less than this.
+const AROUND_MIDNIGHT: std::time::Duration = std::time::Duration::from_secs(60);
+
 /// What the deletions name, for the survey; whoever hid a `_metadata` is remembered first.
 async fn name_what_is_told<R: Reading + Sync, J: Journal + Sync>(
     eyes: &Eyes<'_, R, J>,
@@ -474,14 +477,21 @@ async fn name_what_is_told<R: Reading + Sync, J: Journal + Sync>(
         named
             .deleted
             .insert(notice.location.clone(), notice.cause.clone());
-        if notice.cause.is_flink_or_unknown() {
+        // A message comes some time after; only what was hidden at midnight can pass for a rule's.
+        let by_flink_at_midnight = notice.cause == Cause::Flink
+            && notice
+                .at
+                .is_some_and(|at| at.since(at.midnight()) <= AROUND_MIDNIGHT);
+        if notice.cause.is_flink_or_unknown() && !by_flink_at_midnight {
             continue;
         }
         // Who hid it must be known to later calls, which see only the marker.
         let (kind, job) = identity_of(&notice.location);
         let remembered = async {
             let history = eyes.history(&notice.location).await?;
-            if let Some(hidden) = history.hidden() {
+            if let Some(hidden) = history.hidden()
+                && (!by_flink_at_midnight || eyes.passes_for_a_rules(&notice.location, &history))
+            {
                 let cause = eyes.cause_of(&notice.location, &history, false).await?;
                 eyes.memory
                     .remember_hidden(&job, kind.id(), &notice.location, &hidden.above_data.id, &cause)

@@ -4,8 +4,8 @@
 //! | --- | --- |
 //! | `switch/pause` | Stayput is paused, unless the document itself says that it isn't any more |
 //! | `switch/pin/<hash>`, `switch/release/<hash>` | a uri that a person named, and whether it was taken back |
-//! | `hidden/<job hash>/<id>-<hash>` | who hid a `_metadata`; missing means Flink or nobody known |
-//! | `cause/<hash>` | the cause of a marker that was left at "later" |
+//! | `hidden/<job hash>/<id>-<hash>` | who hid a `_metadata`; missing means nobody known, or Flink where no rule explains the marker |
+//! | `cause/<hash>` | the cause of a marker that was left at "later", or that would pass for a rule's |
 //! | `claimed/<hash>` | a snapshot that was claimed stays claimed |
 //! | `left-to-flink/<hash>` | a verdict left a snapshot's loss to Flink |
 //! | `put-back/<hash>` | a directory that was put back after a principal had deleted it as a whole |
@@ -204,7 +204,7 @@ impl<J: Journal> Memory<J> {
         format!("hidden/{}/", job_hash(job))
     }
 
-    /// Remembers who hid a `_metadata`. Flink and unknown needn't be remembered: missing means them.
+    /// Remembers who hid a `_metadata`. Unknown isn't remembered: missing means it. Flink needn't be, but where a rule would explain the marker.
     pub async fn remember_hidden(
         &self,
         job: &JobDirectory,
@@ -213,7 +213,7 @@ impl<J: Journal> Memory<J> {
         marker: &VersionId,
         cause: &Cause,
     ) -> Result<(), PortError> {
-        if cause.is_flink_or_unknown() {
+        if *cause == Cause::Unknown {
             return Ok(());
         }
         let name = format!(
@@ -230,7 +230,7 @@ impl<J: Journal> Memory<J> {
         self.write(&name, &document).await
     }
 
-    /// Per job directory, the checkpoint ids whose `_metadata` somebody but Flink hid: one listing for all.
+    /// Per job directory, the checkpoint ids of whose `_metadata` it is remembered who hid it: one listing for all.
     pub async fn hidden(&self) -> Result<HiddenIds, PortError> {
         let mut hidden = HiddenIds::default();
         for name in self.names("hidden/").await? {
@@ -246,7 +246,7 @@ impl<J: Journal> Memory<J> {
         Ok(hidden)
     }
 
-    /// Who hid this `_metadata`, if it was somebody but Flink.
+    /// Who hid this `_metadata`, if that is remembered.
     pub async fn who_hid(
         &self,
         job: &JobDirectory,

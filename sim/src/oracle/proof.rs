@@ -28,8 +28,8 @@ impl Oracle<'_> {
         Some(self.violation(scene, PROVEN, what))
     }
 
-    /// Without a proof what lies in the directory of the job whose snapshot can't be read comes back, and what that names; and tails of that job's sinks,
-    /// whichever of its snapshots names them.
+    /// Without a proof what lies in the directory of the job whose snapshot can't be read comes back, and what that names; and what is some sink's tail: its key
+    /// tells no job, so any snapshot that can't be read may be the one that names it, and the record names the first of these.
     fn why_not_beside(&self, said: &Said, about: &str) -> Option<String> {
         let end = about.rfind("/chk-").or(about.rfind('/')).map_or(0, |end| end + 1);
         let is_tail = |c: &Checkpoint| {
@@ -37,8 +37,7 @@ impl Oracle<'_> {
                 .iter()
                 .any(|f| f.key == said.key && f.place == Place::Tail)
         };
-        let of_job = |c: &Checkpoint| c.job_directory() == &about[..end] && is_tail(c);
-        let names = |c: &Checkpoint| (c.metadata == about && c.needs(&said.key)) || of_job(c);
+        let names = |c: &Checkpoint| (c.metadata == about && c.needs(&said.key)) || is_tail(c);
         let beside = said.key.contains(&about[..end]) || self.ledger.all().any(names);
         (!beside).then(|| format!("for want of reading {about}, which lies elsewhere"))
     }

@@ -45,11 +45,17 @@ mod nobody_can_say {
     use crate::*;
 
     fn permanently() -> Evidence<'static> {
-        let metadata = ObjectLocation::new("b", "cp/x/chk-1/_metadata");
-        Evidence::Unknown(vec![Why::Permanent {
-            metadata,
+        beside(&[false])
+    }
+
+    /// Beside so many `_metadata` that can't be read: whether each was deleted with everything beside it.
+    fn beside(deleted_as_a_whole: &[bool]) -> Evidence<'static> {
+        let unreadable = |deleted_as_a_whole: &bool| Why::Permanent {
+            metadata: ObjectLocation::new("b", "cp/x/chk-1/_metadata"),
             because: "format 8".into(),
-        }])
+            deleted_as_a_whole: *deleted_as_a_whole,
+        };
+        Evidence::Unknown(deleted_as_a_whole.iter().map(unreadable).collect())
     }
 
     #[test]
@@ -62,6 +68,26 @@ mod nobody_can_say {
                 verdict.outcome
             );
         }
+    }
+
+    #[test]
+    fn a_strangers_deletion_waits_until_it_shows_whether_the_rest_went_too() {
+        let case = shared(foreign(), Class::Running);
+        let young = case.clone().with(|c| c.after = minutes(4));
+        assert!(matches!(
+            young.judged(&permanently()).outcome,
+            Outcome::Later {
+                why: LaterReason::Quiet,
+                ..
+            }
+        ));
+        let whole = case.judged(&beside(&[true]));
+        assert_eq!(whole.outcome, Outcome::Report(FindingCode::DeletedAsAWhole));
+        // Of two that can't be read, and of which one stands, nobody knows which names it.
+        let beside_another = case.judged(&beside(&[true, false]));
+        assert!(matches!(beside_another.outcome, Outcome::Restore(_)));
+        let by_rule = shared(Cause::Lifecycle, Class::Running).judged(&beside(&[true]));
+        assert!(matches!(by_rule.outcome, Outcome::Restore(_)));
     }
 
     #[test]

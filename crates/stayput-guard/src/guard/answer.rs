@@ -411,7 +411,12 @@ where
             Outcome::Leave(LeaveReason::DiscardedByFlink) => needed_again(),
             Outcome::Restore(_) | Outcome::Leave(_) | Outcome::Lost(_) => false,
         };
-        if !remembers {
+        let known = !matches!(judged.key_cause, Cause::Unknown | Cause::Lifecycle);
+        let passes_for_a_rules = || {
+            let history = judged.history.as_ref();
+            known && history.is_some_and(|h| self.eyes.passes_for_a_rules(&verdict.location, h))
+        };
+        if !remembers && !passes_for_a_rules() {
             return Ok(());
         }
         // What is known of this key's own marker says more than who hid the `_metadata` that it went with.

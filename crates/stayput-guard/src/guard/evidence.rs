@@ -89,6 +89,50 @@ where
         Ok(())
     }
 
+    /// A stranger's deletion beside what can't be read: whether that went too, and as a whole.
+    pub(super) async fn inspect_unreadable_near(
+        &mut self,
+        deletion: &Deletion,
+        plain: &str,
+    ) -> Result<(), PortError> {
+        if !matches!(deletion.cause, Cause::Foreign(_)) {
+            return Ok(());
+        }
+        let catalogue = &self.survey.catalogue;
+        let near: Vec<ObjectLocation> = catalogue
+            .unreadable_near(&deletion.location, plain)
+            .into_iter()
+            .filter_map(|id| catalogue.get(id).map(|s| s.metadata.clone()))
+            .filter(|metadata| !self.inspected.contains_key(metadata))
+            .collect();
+        for metadata in near {
+            if let Some((_, inspected)) = inspect(&self.eyes, self.survey, &metadata, &self.told).await? {
+                self.inspected.insert(metadata, inspected);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a stranger deleted a snapshot with everything beside it, and nobody was running from it: on purpose, as far as anybody can tell.
+    fn was_deleted_as_a_whole(&self, id: SnapshotId) -> bool {
+        let catalogue = &self.survey.catalogue;
+        let Some(snapshot) = catalogue.get(id) else {
+            return false;
+        };
+        let Some(loss) = self.inspected.get(&snapshot.metadata).map(|i| &i.loss) else {
+            return false;
+        };
+        let MetadataState::Hidden {
+            at,
+            cause: Cause::Foreign(_),
+        } = &loss.metadata
+        else {
+            return false;
+        };
+        let moment = loss.moment(*at, snapshot.written, self.eyes.now);
+        loss.whole && catalogue.class(id, moment, self.eyes.mandate.policy.dormant_after) < Class::Running
+    }
+
     pub(super) async fn referrer_facts(
         &mut self,
         metadata: ObjectLocation,
@@ -266,6 +310,7 @@ where
                     why.push(Why::Permanent {
                         metadata: snapshot.metadata.clone(),
                         because: because.to_string(),
+                        deleted_as_a_whole: self.was_deleted_as_a_whole(id),
                     });
                 }
             }
@@ -277,6 +322,7 @@ where
                         .map(|(metadata, because)| Why::Permanent {
                             metadata: metadata.clone(),
                             because: because.to_owned(),
+                            deleted_as_a_whole: false,
                         }),
                 );
             }

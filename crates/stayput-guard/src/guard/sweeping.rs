@@ -171,6 +171,10 @@ impl Look {
         for (_, s) in survey.catalogue.iter() {
             if s.facts().is_none() {
                 self.summary.unreadable += 1;
+                // What it names nobody knows; that it was hidden everybody sees.
+                if let Some(hidden) = &s.hidden {
+                    self.notice_metadata(eyes, &s.metadata, hidden);
+                }
                 continue;
             }
             jobs.entry(s.job.clone()).or_default().push(s.metadata.clone());

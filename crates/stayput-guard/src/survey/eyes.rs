@@ -8,7 +8,7 @@ use stayput_core::layout::METADATA_FILE;
 use stayput_core::location::ObjectLocation;
 use stayput_core::snapshot::identity_of;
 use stayput_core::timestamp::Timestamp;
-use stayput_core::version::KeyHistory;
+use stayput_core::version::{KeyHistory, VersionId};
 
 use crate::causes::{self, ToldCauses};
 use crate::mandate::Mandate;
@@ -56,24 +56,45 @@ impl<R: Reading + Sync, J: Journal + Sync> Eyes<'_, R, J> {
             return Ok(Cause::Unknown);
         };
         let marker = &hidden.above_data.id;
-        let told = self.told.of(location, marker).cloned();
-        if let Some(cause) = told.filter(|c| *c != Cause::Unknown) {
+        let heard = if ask_journal {
+            self.heard_who_hid(location, marker).await?
+        } else {
+            self.told_who_hid(location, marker)
+        };
+        if let Some(cause) = heard {
             return Ok(cause);
-        }
-        if ask_journal {
-            let remembered = if location.file_name() == METADATA_FILE {
-                let (kind, job) = identity_of(location);
-                self.memory.who_hid(&job, kind.id(), location, marker).await?
-            } else {
-                self.memory.cause(location, marker).await?
-            };
-            if let Some(cause) = remembered {
-                return Ok(cause);
-            }
         }
         let rules = self.rules.get(location.bucket());
         Ok(rules
             .and_then(|r| causes::by_rule(r, history))
             .map_or(Cause::Unknown, |(_, cause)| cause))
+    }
+
+    /// Who put this marker there, as far as messages or the journal say; `None`: nobody was heard of.
+    pub(crate) async fn heard_who_hid(
+        &self,
+        location: &ObjectLocation,
+        marker: &VersionId,
+    ) -> Result<Option<Cause>, PortError> {
+        if let Some(cause) = self.told_who_hid(location, marker) {
+            return Ok(Some(cause));
+        }
+        if location.file_name() == METADATA_FILE {
+            let (kind, job) = identity_of(location);
+            self.memory.who_hid(&job, kind.id(), location, marker).await
+        } else {
+            self.memory.cause(location, marker).await
+        }
+    }
+
+    fn told_who_hid(&self, location: &ObjectLocation, marker: &VersionId) -> Option<Cause> {
+        let told = self.told.of(location, marker).cloned();
+        told.filter(|cause| *cause != Cause::Unknown)
+    }
+
+    /// Whether the marker passes for a rule's where nobody was heard of. Then who it really was must be remembered, of Flink too.
+    pub(crate) fn passes_for_a_rules(&self, location: &ObjectLocation, history: &KeyHistory) -> bool {
+        let rules = self.rules.get(location.bucket());
+        rules.is_some_and(|rules| causes::by_rule(rules, history).is_some())
     }
 }

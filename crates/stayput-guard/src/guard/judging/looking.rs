@@ -85,6 +85,7 @@ where
             cause = Cause::Foreign(BY_ORPHANS.to_owned());
         }
         let deletion = self.deletion(notice, &history, cause);
+        self.inspect_unreadable_near(&deletion, &plain).await?;
 
         let mut naming: Vec<(ObjectLocation, Naming)> = Vec::new();
         for referral in self.survey.catalogue.namings(location, &plain) {
