@@ -99,11 +99,22 @@ pub enum Why {
         metadata: ObjectLocation,
         /// Why, for people.
         because: String,
-        /// A stranger deleted it with everything beside it while no job ran from it.
-        deleted_as_a_whole: bool,
+        /// What its own deletion says.
+        taken: Taken,
     },
     /// A listing or a `_metadata` couldn't be read just now.
     Transient(String),
+}
+
+/// How a snapshot went that can't be read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Taken {
+    /// It stands, or nobody meant to lose it.
+    No,
+    /// Flink or nobody known hid it: what it named isn't wanted for its sake.
+    Discarded,
+    /// A stranger deleted it with everything beside it while no job ran from it.
+    AsAWhole,
 }
 
 /// A snapshot that names the object, with what it has lost.
@@ -252,15 +263,12 @@ fn unknown(
         Why::Transient(_) => None,
     });
     verdict.decided_by.clone_from(&unreadable);
-    let intended = why.iter().all(|w| {
-        matches!(
-            w,
-            Why::Permanent {
-                deleted_as_a_whole: true,
-                ..
-            }
-        )
-    });
+    let taken = |w: &Why| match w {
+        Why::Permanent { taken, .. } => *taken,
+        Why::Transient(_) => Taken::No,
+    };
+    let intended =
+        why.iter().any(|w| taken(w) == Taken::AsAWhole) && why.iter().all(|w| taken(w) != Taken::No);
     let quiet_from = deletion.at.plus(policy.settle);
     match deletion.cause {
         // Whether it was a part or the whole shows only when the rest is gone too.

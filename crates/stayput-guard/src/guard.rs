@@ -423,7 +423,7 @@ async fn name_what_is_told<R: Reading + Sync, J: Journal + Sync>(
     failed: &mut Vec<String>,
 ) -> Named {
     let mut named = Named::default();
-    let mut name = |location: &ObjectLocation| {
+    let mut name = |location: &ObjectLocation, by_others: bool| {
         let Some((root, plain)) = eyes.mandate.roots.find(location) else {
             return;
         };
@@ -439,7 +439,17 @@ async fn name_what_is_told<R: Reading + Sync, J: Journal + Sync>(
             bucket: location.bucket().to_owned(),
             prefix: prefix.to_owned(),
         };
-        match Place::of(&plain) {
+        let place = Place::of(&plain);
+        if let (
+            Place::Checkpoint { job: prefix, .. }
+            | Place::Shared { job: prefix }
+            | Place::TaskOwned { job: prefix },
+            true,
+        ) = (&place, by_others)
+        {
+            named.taken_by_others.insert(job(prefix));
+        }
+        match place {
             Place::Checkpoint { job: prefix, id, .. } => {
                 named.jobs.entry(job(prefix)).or_default().insert(id);
             }
@@ -455,7 +465,10 @@ async fn name_what_is_told<R: Reading + Sync, J: Journal + Sync>(
         }
     };
     for notice in notices {
-        name(&notice.location);
+        name(
+            &notice.location,
+            notice.told.deleted && !notice.cause.is_flink_or_unknown(),
+        );
     }
     let of_ha = |n: &&Notice| {
         let root = eyes.mandate.roots.find(&n.location);
@@ -468,7 +481,7 @@ async fn name_what_is_told<R: Reading + Sync, J: Journal + Sync>(
         .map(|n| (n.location.clone(), n.cause.clone()))
         .collect();
     for metadata in &written {
-        name(metadata);
+        name(metadata, false);
     }
     for notice in notices
         .iter()

@@ -44,6 +44,8 @@ const HIDDEN_PER_DIRECTORY: usize = 4;
 pub(crate) struct Named {
     /// Job directories, with the ids of checkpoints under which something was deleted.
     pub(crate) jobs: BTreeMap<JobDirectory, BTreeSet<u64>>,
+    /// Those of them of which a rule or a stranger took something.
+    pub(crate) taken_by_others: BTreeSet<JobDirectory>,
     /// Ids of jobs of whose changelog's log something was deleted, which lies elsewhere.
     pub(crate) logs_of: BTreeSet<String>,
     /// Savepoint directories under which something was deleted.
@@ -243,7 +245,10 @@ impl Survey {
                         .await;
                     let holds_checkpoints = !self.snapshots_of(&job).is_empty();
                     self.headless.saw(&job, holds_checkpoints, eyes.now);
-                    if breadth == Breadth::Everything {
+                    // Where nothing is visible the message about `_metadata` may be on the way, and what the others tell of may be its.
+                    let may_be_hidden =
+                        || named.taken_by_others.contains(&job) && self.newest_visible(&job).is_none();
+                    if breadth == Breadth::Everything || may_be_hidden() {
                         self.look_for_hidden(eyes, &job).await;
                     }
                 }

@@ -297,7 +297,11 @@ impl Oracle<'_> {
                 None
             }
             (ToldAs::Rule, _) => Some(format!("a rule took it, and the answer was {said:?}")),
-            (ToldAs::Foreign, _) if whole && told_whole() && !self.must_run(need, hiding) => None,
+            (ToldAs::Foreign, _)
+                if whole && told_whole() && !self.must_run(need, metadata.as_ref().unwrap_or(hiding)) =>
+            {
+                None
+            }
             (ToldAs::Foreign, Some(_)) if whole && forgotten => None,
             (ToldAs::Foreign, _) if whole => Some(format!(
                 "a person deleted it as a whole, and the answer was {said:?}"
@@ -319,7 +323,14 @@ impl Oracle<'_> {
             }
             (ToldAs::Flink | ToldAs::Nobody, Some(_)) => None,
             // Flink's discard of what nobody used for so long.
-            (ToldAs::Flink, None) if forgotten && need.snapshot.is_own(key) => None,
+            (ToldAs::Flink | ToldAs::Nobody, None)
+                if forgotten
+                    && need.snapshot.is_own(key)
+                    && told_as(self.world.telling, hiding.by) == ToldAs::Flink
+                    && self.ledger.heard_at(hiding.event).is_some() =>
+            {
+                None
+            }
             (ToldAs::Flink | ToldAs::Nobody, None) if self.was_claimed(need) => None,
             (ToldAs::Flink | ToldAs::Nobody, None) => silent(),
         }

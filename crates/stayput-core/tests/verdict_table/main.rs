@@ -15,7 +15,7 @@ use stayput_core::thaw::Readability;
 use stayput_core::timestamp::Timestamp;
 use stayput_core::verdict::{
     Candidate, Deletion, Evidence, LaterReason, LeaveReason, Look, Outcome, Policy, Proof, Referrer, Sources,
-    Told, Verdict, Why, judge,
+    Taken, Told, Verdict, Why, judge,
 };
 use stayput_core::version::{KeyHistory, VersionEntry, VersionId, VersionKind};
 

@@ -45,17 +45,17 @@ mod nobody_can_say {
     use crate::*;
 
     fn permanently() -> Evidence<'static> {
-        beside(&[false])
+        beside(&[Taken::No])
     }
 
-    /// Beside so many `_metadata` that can't be read: whether each was deleted with everything beside it.
-    fn beside(deleted_as_a_whole: &[bool]) -> Evidence<'static> {
-        let unreadable = |deleted_as_a_whole: &bool| Why::Permanent {
+    /// Beside so many `_metadata` that can't be read, and how each went.
+    fn beside(taken: &[Taken]) -> Evidence<'static> {
+        let unreadable = |taken: &Taken| Why::Permanent {
             metadata: ObjectLocation::new("b", "cp/x/chk-1/_metadata"),
             because: "format 8".into(),
-            deleted_as_a_whole: *deleted_as_a_whole,
+            taken: *taken,
         };
-        Evidence::Unknown(deleted_as_a_whole.iter().map(unreadable).collect())
+        Evidence::Unknown(taken.iter().map(unreadable).collect())
     }
 
     #[test]
@@ -81,12 +81,19 @@ mod nobody_can_say {
                 ..
             }
         ));
-        let whole = case.judged(&beside(&[true]));
+        let whole = case.judged(&beside(&[Taken::AsAWhole]));
         assert_eq!(whole.outcome, Outcome::Report(FindingCode::DeletedAsAWhole));
+        let beside_a_subsumed_one = case.judged(&beside(&[Taken::Discarded, Taken::AsAWhole]));
+        assert_eq!(
+            beside_a_subsumed_one.outcome,
+            Outcome::Report(FindingCode::DeletedAsAWhole)
+        );
+        let discarded = case.judged(&beside(&[Taken::Discarded]));
+        assert!(matches!(discarded.outcome, Outcome::Restore(_)));
         // Of two that can't be read, and of which one stands, nobody knows which names it.
-        let beside_another = case.judged(&beside(&[true, false]));
+        let beside_another = case.judged(&beside(&[Taken::AsAWhole, Taken::No]));
         assert!(matches!(beside_another.outcome, Outcome::Restore(_)));
-        let by_rule = shared(Cause::Lifecycle, Class::Running).judged(&beside(&[true]));
+        let by_rule = shared(Cause::Lifecycle, Class::Running).judged(&beside(&[Taken::AsAWhole]));
         assert!(matches!(by_rule.outcome, Outcome::Restore(_)));
     }
 

@@ -9,7 +9,7 @@ use stayput_core::root::RootKind;
 use stayput_core::sinks::can_be_tail;
 use stayput_core::snapshot::{Contents, identity_of};
 use stayput_core::timestamp::Timestamp;
-use stayput_core::verdict::{Deletion, Evidence, Referrer, Why};
+use stayput_core::verdict::{Deletion, Evidence, Referrer, Taken, Why};
 use stayput_core::version::{KeyHistory, VersionEntry};
 
 use super::judging::Bench;
@@ -113,24 +113,27 @@ where
         Ok(())
     }
 
-    /// Whether a stranger deleted a snapshot with everything beside it, and nobody was running from it: on purpose, as far as anybody can tell.
-    fn was_deleted_as_a_whole(&self, id: SnapshotId) -> bool {
+    /// How a snapshot went that can't be read.
+    fn how_it_went(&self, id: SnapshotId) -> Taken {
         let catalogue = &self.survey.catalogue;
-        let Some(snapshot) = catalogue.get(id) else {
-            return false;
+        let seen = catalogue
+            .get(id)
+            .and_then(|s| Some((s, &self.inspected.get(&s.metadata)?.loss)));
+        let Some((snapshot, loss)) = seen else {
+            return Taken::No;
         };
-        let Some(loss) = self.inspected.get(&snapshot.metadata).map(|i| &i.loss) else {
-            return false;
+        let MetadataState::Hidden { at, cause } = &loss.metadata else {
+            return Taken::No;
         };
-        let MetadataState::Hidden {
-            at,
-            cause: Cause::Foreign(_),
-        } = &loss.metadata
-        else {
-            return false;
+        let class = || {
+            let moment = loss.moment(*at, snapshot.written, self.eyes.now);
+            catalogue.class(id, moment, self.eyes.mandate.policy.dormant_after)
         };
-        let moment = loss.moment(*at, snapshot.written, self.eyes.now);
-        loss.whole && catalogue.class(id, moment, self.eyes.mandate.policy.dormant_after) < Class::Running
+        match cause {
+            Cause::Flink | Cause::Unknown => Taken::Discarded,
+            Cause::Foreign(_) if loss.whole && class() < Class::Running => Taken::AsAWhole,
+            Cause::Foreign(_) | Cause::Lifecycle | Cause::Ours => Taken::No,
+        }
     }
 
     pub(super) async fn referrer_facts(
@@ -303,14 +306,21 @@ where
                 .iter()
                 .map(|f| Why::Transient(f.clone()))
                 .collect();
-            for id in self.survey.catalogue.unreadable_near(location, plain) {
+            let near = self.survey.catalogue.unreadable_near(location, plain);
+            // What lay in the own directory of one that went as a whole went with that.
+            let went_with = near.iter().copied().find(|id| {
+                let snapshot = self.survey.catalogue.get(*id);
+                snapshot.is_some_and(|s| s.owns(location.bucket(), plain))
+                    && self.how_it_went(*id) == Taken::AsAWhole
+            });
+            for id in went_with.map_or(near, |id| vec![id]) {
                 if let Some(snapshot) = self.survey.catalogue.get(id)
                     && let Contents::Unreadable { why: because, .. } = &snapshot.contents
                 {
                     why.push(Why::Permanent {
                         metadata: snapshot.metadata.clone(),
                         because: because.to_string(),
-                        deleted_as_a_whole: self.was_deleted_as_a_whole(id),
+                        taken: self.how_it_went(id),
                     });
                 }
             }
@@ -322,7 +332,7 @@ where
                         .map(|(metadata, because)| Why::Permanent {
                             metadata: metadata.clone(),
                             because: because.to_owned(),
-                            deleted_as_a_whole: false,
+                            taken: Taken::No,
                         }),
                 );
             }

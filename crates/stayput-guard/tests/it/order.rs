@@ -102,9 +102,10 @@ async fn events_split_over_several_batches_give_the_same_bucket_and_the_same_ver
     }
 }
 
-/// A directory is deleted whole. While nothing of a checkpoint is told, nobody knows that there was one; `_metadata` brings back what it needs.
+/// A directory is deleted whole, and what is told first is of shared files alone. That nothing is visible there is no proof: the hidden `_metadata` is looked
+/// for, and brings back in the end whatever was left before its own message came.
 #[tokio::test]
-async fn what_was_told_before_anybody_knew_of_the_checkpoint_comes_back_with_its_metadata() {
+async fn what_is_told_before_its_metadata_is_never_called_unreferenced() {
     for who in [Who::Alice, Who::Rule] {
         let lab = Lab::new();
         let messages = lab.delete_all(who, lab.all_keys());
@@ -115,12 +116,10 @@ async fn what_was_told_before_anybody_knew_of_the_checkpoint_comes_back_with_its
         assert!(shared.len() > 20);
         for batch in shared.chunks(10) {
             let report = lab.guard().handle(batch).await;
-            assert!(
-                outcomes(&report)
-                    .iter()
-                    .all(|(_, w)| w == "leave: not referenced"),
-                "{who:?}"
-            );
+            let unreferenced = |(key, word): &(String, String)| {
+                word == "leave: not referenced" && lab.named_by(8).contains(key)
+            };
+            assert!(!outcomes(&report).iter().any(unreferenced), "{who:?}");
         }
         lab.guard().handle(&others).await;
         let copied = lab.copied();
