@@ -88,6 +88,8 @@ pub struct Store {
     meant_to_go: BTreeSet<String>,
     /// Keys of which somebody wrote half over the whole.
     spoilt: BTreeSet<String>,
+    /// Keys that somebody copied onto themselves.
+    touched: BTreeSet<String>,
     /// When a version of a key was last removed.
     purged: BTreeMap<String, Millis>,
     /// Every data version that anybody ever wrote, but those that rules removed.
@@ -112,6 +114,7 @@ impl Store {
             came_back: BTreeMap::new(),
             meant_to_go: BTreeSet::new(),
             spoilt: BTreeSet::new(),
+            touched: BTreeSet::new(),
             purged: BTreeMap::new(),
             written: BTreeMap::new(),
             outbox: Vec::new(),
@@ -201,6 +204,8 @@ impl Store {
         };
         if half {
             self.spoilt.insert(key.to_owned());
+        } else {
+            self.touched.insert(key.to_owned());
         }
         self.put_object(key, Object::new(content), by);
         true
@@ -312,6 +317,11 @@ impl Store {
         let history = self.bucket.history(key);
         let has = |v: &VersionEntry| matches!(&v.kind, VersionKind::Data { etag: its, .. } if its == etag);
         !history.data_versions().any(has) && self.purged.get(key).is_some_and(|at| *at <= by)
+    }
+
+    /// Whether nobody can know any more how old a file is: somebody copied it onto itself, and a version of it is gone.
+    pub fn is_of_unknown_age(&self, key: &str) -> bool {
+        self.touched.contains(key) && self.purged.contains_key(key)
     }
 
     /// Who hid a key that isn't visible.

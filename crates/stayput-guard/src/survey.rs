@@ -6,6 +6,7 @@ use futures_util::StreamExt;
 use futures_util::stream;
 use stayput_core::catalogue::{Catalogue, SnapshotId};
 use stayput_core::cause::Cause;
+use stayput_core::class::Class;
 use stayput_core::layout::{self, METADATA_FILE};
 use stayput_core::location::ObjectLocation;
 use stayput_core::metadata::{NotEntered, NotTaken, enter};
@@ -87,6 +88,10 @@ pub(crate) struct Survey {
     /// What sinks keep outside state handles.
     pub(crate) sinks: sinks::SinkStates,
     checked: checked::CheckedJobs,
+    /// Hidden `_metadata` that somebody needs, and their classes, until it is known what is left of them.
+    not_visible: BTreeMap<ObjectLocation, Class>,
+    /// `_metadata` that somebody needs and of which no version is left, and their classes, until people are told.
+    gone_for_good: BTreeMap<ObjectLocation, Class>,
 }
 
 /// So many hidden checkpoints of a directory that may hold several jobs are looked at: those that the journal knows of.
@@ -181,6 +186,11 @@ impl Survey {
         {
             snapshot.written = snapshot.written.min(returns.first_written);
         }
+    }
+
+    /// `_metadata` that somebody needs and of which the last version was purged since this was asked before.
+    pub(crate) fn take_gone_for_good(&mut self) -> BTreeMap<ObjectLocation, Class> {
+        std::mem::take(&mut self.gone_for_good)
     }
 
     /// Forgets the hidden checkpoints of a directory of which something couldn't be read: beside a gap an old one may pass for the newest.
@@ -356,6 +366,7 @@ impl Survey {
                 self.catalogue.remove(&metadata);
             }
         }
+        self.not_visible.clear();
         let record = self.catalogue.job_mut(&job);
         record.unfinished = unfinished;
         record.listed_at = Some(eyes.now);
@@ -449,6 +460,8 @@ impl Survey {
         let mut unfinished = Vec::new();
         fetch_all(eyes, files, |at, fetched| match fetched {
             Fetched::Absent => {
+                let missed = self.would_be_missed(eyes, &at);
+                self.not_visible.extend(missed.map(|class| (at.clone(), class)));
                 self.catalogue.remove(&at);
                 unfinished.extend(ids.get(&at));
             }

@@ -15,4 +15,4 @@ pub use checkpoint::{Checkpoint, File, Place};
 pub(crate) use job::dispose;
 pub use job::{Completed, Ended, Job};
 pub(crate) use layout::{LOG, POINTERS};
-pub(crate) use sink::OUTPUT;
+pub(crate) use sink::{OUTPUT, is_tail_key};

@@ -115,6 +115,11 @@ impl Sink {
     }
 }
 
+/// Whether a key is that of a tail: bytes of a file that isn't whole yet.
+pub(crate) fn is_tail_key(key: &str) -> bool {
+    key.starts_with(OUTPUT) && (key.contains("_tmp_") || key.contains("/.incomplete/"))
+}
+
 /// The sinks of a new job.
 pub(super) fn new(spec: JobSpec) -> Vec<Sink> {
     match spec.sink {

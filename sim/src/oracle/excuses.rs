@@ -49,12 +49,15 @@ impl Oracle<'_> {
             self.ledger
                 .was_told_about("paused", &need.snapshot.metadata, first)
         };
-        // Which only another run in the same directory can make true.
+        // Which only another run in the same directory can make true, or a checkpoint that passes for one, since nobody can know how old it is.
         let told_reused = || {
-            let there = |j: &&Job| j.directory == need.snapshot.job_directory();
+            let directory = need.snapshot.job_directory();
+            let there = |j: &&Job| j.directory == directory;
+            let of_unknown_age =
+                |c: &Checkpoint| c.job_directory() == directory && scene.store.is_of_unknown_age(&c.metadata);
             self.ledger
                 .was_told_about("directory_reused", &need.snapshot.metadata, first - DAY)
-                && scene.jobs.iter().filter(there).count() > 1
+                && (scene.jobs.iter().filter(there).count() > 1 || self.ledger.all().any(of_unknown_age))
         };
         // A job that was restored and has completed nothing leaves no trace; where a newer checkpoint of that directory was completed, it is a spare.
         let superseded = || {

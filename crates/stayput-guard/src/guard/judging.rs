@@ -187,6 +187,7 @@ where
         for notice in lacking.into_iter().chain(tails) {
             judged.push(self.judge_one(&notice).await);
         }
+        self.tell_what_is_gone_for_good(&mut judged);
         self.ask_new_directories(notices, &mut judged).await;
         judged
     }
@@ -436,6 +437,23 @@ where
             Some(hidden) => at(Moment::BeforeItsOwn(hidden.at)),
             None => at(Moment::Of(notice.at.unwrap_or(self.eyes.now))).max(at(Moment::Of(self.eyes.now))),
         }
+    }
+
+    /// Nobody can be restored any more from a `_metadata` whose last version a rule purged while it was hidden.
+    fn tell_what_is_gone_for_good(&mut self, judged: &mut Vec<Judged>) {
+        let gone = self.survey.take_gone_for_good();
+        judged.retain(|j| !gone.contains_key(&j.verdict.location));
+        judged.extend(gone.into_iter().map(|(metadata, class)| {
+            Judged::from(Verdict {
+                location: metadata.clone(),
+                outcome: Outcome::Lost(FindingCode::PurgedVersion),
+                findings: Vec::new(),
+                basis: Basis::Referenced,
+                class: Some(class),
+                cause: Cause::Unknown,
+                decided_by: Some(metadata),
+            })
+        }));
     }
 
     /// Somebody would act: is there a hidden checkpoint newer than those that are visible?

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use stayput_core::class::FAILED_STORE_WITHIN;
+use stayput_core::class::{Class, FAILED_STORE_WITHIN, Moment};
 use stayput_core::layout::{self, METADATA_FILE};
 use stayput_core::location::ObjectLocation;
 use stayput_core::snapshot::{HiddenBy, JobDirectory, Snapshot, identity_of};
@@ -83,8 +83,27 @@ impl Survey {
         if entered {
             self.know_age(metadata, &history);
         } else {
+            let missed = self.would_be_missed(eyes, metadata);
+            if let Some(class) = missed.or(self.not_visible.remove(metadata)) {
+                self.gone_for_good.insert(metadata.clone(), class);
+            }
             self.catalogue.remove(metadata);
         }
+    }
+
+    /// The class of a `_metadata` that a rule or a stranger hid, if somebody needs it still: when no version of it is left, people must hear of that.
+    pub(super) fn would_be_missed<R, J>(
+        &self,
+        eyes: &Eyes<'_, R, J>,
+        metadata: &ObjectLocation,
+    ) -> Option<Class> {
+        let id = self.catalogue.at(metadata)?;
+        self.catalogue.get(id).filter(|s| is_hidden_by_others(s))?;
+        let moment = Moment::BeforeItsOwn(eyes.now);
+        let class = self
+            .catalogue
+            .class(id, moment, eyes.mandate.policy.dormant_after);
+        (class >= Class::Resting && self.catalogue.claimed_by(id).is_none()).then_some(class)
     }
 
     /// Looks for hidden `_metadata` above the newest visible id. Ids aren't padded, so those of more digits sort elsewhere.

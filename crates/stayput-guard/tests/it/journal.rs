@@ -454,3 +454,28 @@ async fn what_is_remembered_of_a_checkpoint_isnt_said_of_the_next_one_at_the_sam
         assert_eq!(memory.was_left_to_flink(&metadata, written).await, Ok(remembered));
     }
 }
+
+/// A job that ends in the very second in which a rule would have taken its files: the message says that it was Flink, and a later process sees only markers at
+/// midnight.
+#[tokio::test]
+async fn what_flink_hid_at_midnight_doesnt_pass_for_a_rules_later() {
+    for remembers in [true, false] {
+        let lab = Lab::new();
+        let rule = r#"{"Rules": [{"ID": "wipe", "Status": "Enabled", "Filter": {"Prefix": ""}, "Expiration": {"Date": "2026-11-28T00:00:00Z"}}]}"#;
+        lab.bucket
+            .set_lifecycle(s3_documents::lifecycle::parse(rule.as_bytes()).expect("rules"));
+        lab.model.advance(24 * HOUR - 2 * MINUTE);
+        assert_eq!(lab.model.now(), lab.model.now().midnight());
+        let messages = lab.delete_all(Who::Flink, lab.all_keys());
+        if remembers {
+            for message in &messages {
+                lab.guard().handle(std::slice::from_ref(message)).await;
+            }
+            lab.model.advance(SETTLE);
+            lab.guard().handle(&messages).await;
+        }
+        lab.model.advance(5 * HOUR);
+        lab.guard().sweep().await;
+        assert_eq!(lab.copied().is_empty(), remembers, "{:?}", lab.copied());
+    }
+}

@@ -1,10 +1,10 @@
 //! What a noncurrent rule purges: thousands of messages that mean nothing, and the one that means a loss.
 
-use stayput_core::report::finding::FindingCode;
+use stayput_core::report::finding::{Finding, FindingCode};
 use stayput_core::verdict::Outcome;
-use stayput_guard::batch::Answer;
+use stayput_guard::batch::{Answer, BatchReport};
 
-use crate::lab::{JOB, Lab, SETTLE, Who, outcome_on, outcomes, word};
+use crate::lab::{HOUR, JOB, Lab, SETTLE, Who, metadata_key, outcome_on, outcomes, word};
 
 #[tokio::test]
 async fn purges_of_what_nobody_needs_are_left_without_a_request_for_any_key() {
@@ -77,6 +77,57 @@ async fn the_purge_of_the_last_version_of_a_needed_object_is_a_loss_told_once_pe
     assert_eq!(lost.len(), 1);
     assert_eq!(lost[0].objects, 5);
     assert!(lost[0].about.ends_with("chk-8/_metadata"), "{}", lost[0].about);
+}
+
+/// Whoever only observes sees for a month what a rule hid, and then what is left of it is purged.
+#[tokio::test]
+async fn the_purge_of_a_hidden_metadata_that_somebody_needs_is_a_loss_told_once() {
+    for by_sweep in [false, true] {
+        let lab = Lab::new();
+        let metadata = metadata_key(8);
+        let (_, mut guard) = lab.observer();
+        let hidden = lab.delete(Who::Rule, &metadata);
+        lab.model.advance(HOUR);
+        guard.handle(&[hidden]).await;
+        let purged = lab.purge(&metadata, &lab.newest_data(&metadata));
+        let report = if by_sweep {
+            guard.sweep().await.judged
+        } else {
+            guard.handle(std::slice::from_ref(&purged)).await
+        };
+        let lost = |report: &BatchReport| {
+            let about_it =
+                |f: &&Finding| f.code == FindingCode::PurgedVersion && f.about.ends_with(&metadata);
+            report.findings.iter().filter(about_it).count()
+        };
+        assert_eq!(lost(&report), 1, "by sweep: {by_sweep} {:?}", outcomes(&report));
+        assert_eq!(lost(&guard.handle(&[purged]).await), 0);
+    }
+}
+
+#[tokio::test]
+async fn the_purge_of_a_metadata_that_flink_hid_or_a_newer_checkpoint_follows_is_none() {
+    // Subsumed while a newer one stands.
+    let lab = Lab::new();
+    let (_, mut guard) = lab.observer();
+    let subsumed = lab.delete(Who::Flink, &metadata_key(7));
+    guard.handle(&[subsumed]).await;
+    let purged = lab.purge(&metadata_key(7), &lab.newest_data(&metadata_key(7)));
+    assert_eq!(guard.handle(&[purged]).await.findings, []);
+
+    // A rule hid it, and the job went on.
+    let hidden = lab.delete(Who::Rule, &metadata_key(8));
+    guard.handle(&[hidden]).await;
+    lab.model.advance(HOUR);
+    let completed = lab.complete(9);
+    guard.handle(&[completed]).await;
+    let purged = lab.purge(&metadata_key(8), &lab.newest_data(&metadata_key(8)));
+    let report = guard.handle(&[purged]).await;
+    let lost = report
+        .findings
+        .iter()
+        .find(|f| f.code == FindingCode::PurgedVersion);
+    assert_eq!(lost, None);
 }
 
 #[tokio::test]

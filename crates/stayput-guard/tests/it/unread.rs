@@ -10,7 +10,7 @@ use stayput_guard::batch::Answer;
 use stayput_guard::memory::Memory;
 use stayput_guard::port::PortErrorKind;
 
-use crate::lab::{DAY, HOUR, Lab, Who, metadata_key, outcome_on, real_metadata, with_id};
+use crate::lab::{DAY, HOUR, Lab, SETTLE, Who, metadata_key, outcome_on, real_metadata, with_id};
 
 /// chk-9 is newer than chk-8 and may not be read.
 fn with_a_denied_newest() -> Lab {
@@ -68,6 +68,65 @@ async fn a_stranger_finds_no_gap_in_what_cant_be_read() {
     let report = lab.guard().handle(&messages).await;
     assert_eq!(*outcome_on(&report, &metadata_key(9)), CANNOT_JUDGE);
     assert_eq!(lab.copied(), [shared]);
+}
+
+/// The owner of a job that is gone deletes what it left, and the guard may not read what that is.
+#[tokio::test]
+async fn what_its_owner_deletes_as_a_whole_stays_deleted_though_nobody_can_read_it() {
+    let lab = with_a_denied_newest();
+    let older = metadata_key(8);
+    let version = lab.newest_data(&older);
+    lab.bucket
+        .edit(&older, &version, |o| o.refusal = Some(PortErrorKind::Denied));
+    lab.model.advance(10 * DAY);
+    let mut guard = lab.guard();
+    // File by file, each in a message of its own, `_metadata` in the end.
+    let mut keys = lab.all_keys();
+    keys.sort_by_key(|k| k.ends_with("/_metadata"));
+    for key in &keys {
+        let message = lab.delete(Who::Alice, key);
+        guard.handle(&[message]).await;
+    }
+    assert_eq!(lab.copied(), Vec::<String>::new());
+    lab.model.advance(HOUR);
+    let report = guard.sweep().await;
+    assert_eq!(lab.copied(), Vec::<String>::new());
+    let whole = report.judged.findings.iter();
+    let whole = whole.filter(|f| f.code == FindingCode::DeletedAsAWhole).count();
+    assert!(whole > 0, "{:?}", report.judged.findings);
+}
+
+/// A part of it comes back, once it shows that the rest stays.
+#[tokio::test]
+async fn one_file_that_a_stranger_deletes_beside_what_nobody_can_read_comes_back_after_the_settle_delay() {
+    let lab = with_a_denied_newest();
+    let own = lab.own_of_head()[0].replace("/chk-8/", "/chk-9/");
+    let message = lab.delete(Who::Alice, &own);
+    let mut guard = lab.guard();
+    let report = guard.handle(std::slice::from_ref(&message)).await;
+    assert!(matches!(outcome_on(&report, &own), Outcome::Later { .. }));
+    lab.model.advance(SETTLE);
+    guard.handle(&[message]).await;
+    assert_eq!(lab.copied(), [own]);
+}
+
+/// Its message was lost, and its versions alone say that a rule took it.
+#[tokio::test]
+async fn a_sweep_brings_back_a_metadata_that_a_rule_hid_and_nobody_can_read() {
+    let lab = Lab::new();
+    lab.complete(9);
+    let (key, mut of_a_newer_format) = (metadata_key(9), real_metadata(8));
+    // Four bytes of magic number, then the version of the format.
+    of_a_newer_format[7] = 99;
+    lab.bucket.put(&key, of_a_newer_format.as_slice());
+    let rule = r#"{"Rules": [{"ID": "wipe", "Status": "Enabled", "Filter": {"Prefix": ""}, "Expiration": {"Date": "2026-11-28T00:00:00Z"}}]}"#;
+    lab.bucket
+        .set_lifecycle(s3_documents::lifecycle::parse(rule.as_bytes()).expect("rules"));
+    lab.model.advance(DAY);
+    lab.delete(Who::Rule, &metadata_key(9));
+    lab.model.advance(HOUR);
+    let report = lab.guard().sweep().await;
+    assert_eq!(lab.copied(), [metadata_key(9)], "{report:#?}");
 }
 
 #[tokio::test]
