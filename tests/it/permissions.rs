@@ -239,6 +239,11 @@ fn asked_for(bucket: &str, control: Option<&str>, settings: &str) -> Option<BTre
     let archived = archived.expect("a third shared file");
     let bytes = cloud.get(bucket, archived).unwrap_or_default();
     cloud.put_in_class(bucket, archived, &bytes, "GLACIER");
+    // One more is moved to an archive, and nobody deletes it.
+    let moved = needed.iter().find(|key| ![told, untold, archived].contains(key));
+    let moved = moved.expect("a fourth shared file");
+    let bytes = cloud.get(bucket, moved).unwrap_or_default();
+    cloud.put_in_class(bucket, moved, &bytes, "DEEP_ARCHIVE");
     let (above, source) = (size(told), cloud.version(bucket, untold));
     let recorder = Recorder::before(&url);
     let settings = format!(
@@ -279,6 +284,9 @@ fn asked_for(bucket: &str, control: Option<&str>, settings: &str) -> Option<BTre
     let called = function.call(SCHEDULE);
     assert_eq!(called.error(), None, "{}", called.answer);
     assert!(done(&called.log), "{:?}", called.log);
+    let of_moved = format!("s3://{bucket}/{moved}");
+    let thaws = |l: &Value| l["verdict"]["object"] == of_moved.as_str() && l["verdict"]["outcome"] == "later";
+    assert!(called.log.iter().any(thaws), "{:?}", called.log);
     if settings.contains("mode = \"restore\"") {
         assert_eq!(cloud.uploads(bucket), Vec::<String>::new());
         assert!(

@@ -17,7 +17,7 @@ use crate::fault::{Answer, Fault, Hit};
 use crate::journal::ModelJournal;
 use crate::world::{World, lock};
 
-/// S3 as one client reaches it: it implements `Reading`, `CopyIfAbsent`, `CopyInParts`, `Thaw` and `Clock`, and [`Self::journal`] gives a `Journal`.
+/// S3 as one client reaches it: it implements `Reading`, `CopyOnCondition`, `CopyInParts`, `Thaw` and `Clock`, and [`Self::journal`] gives a `Journal`.
 ///
 /// Clones are the same client. [`Self::another_client`] shares buckets and time only.
 #[derive(Clone)]

@@ -89,7 +89,7 @@ impl CopyInParts for Model {
             let key = permit.location().key();
             contents.upload_of(key, upload.id())?;
             if honours {
-                contents.holds(key, &Condition::Absent)?;
+                contents.holds(key, &Condition::of(permit))?;
             }
             let parts: Vec<(u32, String)> = parts.iter().map(|p| (p.number, p.etag.clone())).collect();
             let written = contents.complete_upload(hand, upload.id(), &parts)?;

@@ -112,6 +112,9 @@ pub struct Object {
     pub etag: String,
     /// The storage class; `None`: STANDARD.
     pub storage_class: Option<String>,
+    /// `x-amz-archive-status`, which heads alone tell: the archive tier of Intelligent-Tiering where it lies, `ARCHIVE_ACCESS` or
+    /// `DEEP_ARCHIVE_ACCESS`.
+    pub archive_status: Option<String>,
     /// User metadata: names in lower case, without `x-amz-meta-`.
     pub metadata: BTreeMap<String, String>,
     /// Tags.
@@ -160,6 +163,7 @@ impl Object {
             etag,
             content,
             storage_class: None,
+            archive_status: None,
             metadata: BTreeMap::new(),
             tags: BTreeMap::new(),
             refusal: None,
@@ -212,9 +216,18 @@ impl Object {
         self.legal_hold || self.retention.is_some_and(|retention| now < retention.until)
     }
 
-    /// Whether its bytes lie in an archive class and weren't brought back. GLACIER_IR is none: it is read at once.
+    /// Whether its bytes lie in an archive class or tier and weren't brought back. GLACIER_IR is none: it is read at once.
     pub fn is_archived(&self) -> bool {
-        !self.thawed && matches!(self.storage_class.as_deref(), Some("GLACIER" | "DEEP_ARCHIVE"))
+        !self.thawed && matches!(self.archive(), "GLACIER" | "DEEP_ARCHIVE")
+    }
+
+    /// The archive class where its bytes lie, of an archive tier the one that is as slow; of anything else its class.
+    pub(crate) fn archive(&self) -> &str {
+        match self.archive_status.as_deref() {
+            Some("ARCHIVE_ACCESS") => "GLACIER",
+            Some("DEEP_ARCHIVE_ACCESS") => "DEEP_ARCHIVE",
+            _ => self.storage_class.as_deref().unwrap_or_default(),
+        }
     }
 }
 

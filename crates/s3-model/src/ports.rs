@@ -9,7 +9,7 @@ use stayput_core::restoring::{MAX_SINGLE_COPY_BYTES, Permit};
 use stayput_core::timestamp::Timestamp;
 use stayput_core::version::VersionId;
 use stayput_guard::port::{
-    Clock, Copied, CopyIfAbsent, Listing, ObjectBody, ObjectHead, PortError, PortErrorKind, Reading,
+    Clock, Copied, CopyOnCondition, Listing, ObjectBody, ObjectHead, PortError, PortErrorKind, Reading,
     VersionListing, VersionsOf,
 };
 
@@ -18,7 +18,7 @@ use crate::error::ErrorCode;
 use crate::event::EventKind;
 use crate::listing::pages_of;
 use crate::object::{Content, Object, StoredVersion};
-use crate::operations::{Which, found, is_readable};
+use crate::operations::{Condition, Which, found, is_readable};
 use crate::world::{BucketState, Contents, Hand};
 
 impl Clock for Model {
@@ -84,8 +84,8 @@ impl Reading for Model {
     }
 }
 
-impl CopyIfAbsent for Model {
-    async fn copy_if_absent(&self, permit: &Permit) -> Result<Copied, PortError> {
+impl CopyOnCondition for Model {
+    async fn copy_on_condition(&self, permit: &Permit) -> Result<Copied, PortError> {
         let (location, source) = (permit.location(), &permit.source().version);
         self.call(
             "CopyObject",
@@ -159,8 +159,8 @@ impl Model {
         if source.content.len() > MAX_SINGLE_COPY_BYTES {
             return Err(ErrorCode::InvalidRequest.into());
         }
-        if honours && contents.current(key).is_some_and(|v| v.object.is_some()) {
-            return Err(PortErrorKind::Precondition.into());
+        if honours {
+            contents.holds(key, &Condition::of(permit))?;
         }
         let mut copy = source.copied();
         copy.storage_class = permit.storage_class().map(str::to_owned);

@@ -85,14 +85,15 @@ impl Contents {
         let now = hand.world.now();
         let (stored, object) = found(self, which)?;
         let class = object.storage_class.clone().unwrap_or_default();
-        if !matches!(class.as_str(), "GLACIER" | "DEEP_ARCHIVE") {
+        let (archive, for_good) = (object.archive().to_owned(), object.archive_status.is_some());
+        if !matches!(archive.as_str(), "GLACIER" | "DEEP_ARCHIVE") {
             return Err(ErrorCode::InvalidObjectState);
         }
         let (ready, was_thawed) = match object.thaw {
             Some(_) if !object.thawed => return Err(ErrorCode::RestoreAlreadyInProgress),
             Some(thaw) => (thaw.ready, true),
             None => {
-                let takes = tier.takes(&class).ok_or(ErrorCode::InvalidArgument)?;
+                let takes = tier.takes(&archive).ok_or(ErrorCode::InvalidArgument)?;
                 (now.plus(takes), false)
             }
         };
@@ -107,7 +108,10 @@ impl Contents {
         if !was_thawed {
             self.timers.entry(thaw.ready).or_default().push(timer.clone());
         }
-        self.timers.entry(thaw.until).or_default().push(timer);
+        // Intelligent-Tiering moves the bytes for good.
+        if !for_good {
+            self.timers.entry(thaw.until).or_default().push(timer);
+        }
         hand.world.let_clock_act();
         let kind = (!was_thawed).then_some(EventKind::ThawBegun(class));
         self.change(hand, which, kind, |object| {
@@ -145,9 +149,13 @@ impl Contents {
         };
         let class = object.storage_class.clone().unwrap_or_default();
         let kind = match object.thaw {
-            Some(thaw) if thaw.until <= now => {
+            Some(thaw) if thaw.until <= now && object.archive_status.is_none() => {
                 (object.thaw, object.thawed) = (None, false);
                 EventKind::ThawEnded(class)
+            }
+            Some(thaw) if thaw.ready <= now && object.archive_status.is_some() => {
+                (object.thaw, object.archive_status) = (None, None);
+                EventKind::ThawCompleted(class, thaw.until)
             }
             Some(thaw) if thaw.ready <= now && !object.thawed => {
                 object.thawed = true;

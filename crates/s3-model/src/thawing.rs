@@ -32,7 +32,7 @@ impl Thaw for Model {
                 let contents = bucket.contents();
                 let (_, object) = found(&contents, which)?;
                 refused_altogether(object)?;
-                let deep = object.storage_class.as_deref().is_some_and(is_deep);
+                let deep = is_deep(object.archive());
                 Ok((readability(object), deep))
             });
             (head, 1)
@@ -73,6 +73,7 @@ pub(crate) fn readability(object: &Object) -> Readability {
     if object.thawed {
         Readability::Now
     } else {
-        Readability::of_head(object.storage_class.as_deref(), None, restore.as_deref())
+        let (class, status) = (object.storage_class.as_deref(), object.archive_status.as_deref());
+        Readability::of_head(class, status, restore.as_deref())
     }
 }

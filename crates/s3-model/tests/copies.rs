@@ -5,7 +5,7 @@ use s3_model::{Fault, Model, ModelBucket, Object};
 use stayput_core::restoring::{Permit, Source, copy_metadata};
 use stayput_core::timestamp::Timestamp;
 use stayput_core::version::VersionId;
-use stayput_guard::port::{CopyIfAbsent, PortErrorKind, Reading};
+use stayput_guard::port::{CopyOnCondition, PortErrorKind, Reading};
 
 const KEY: &str = "shared/34d2d0e5";
 
@@ -37,7 +37,7 @@ async fn a_hidden_version_comes_back_with_its_metadata_its_tags_and_where_it_cam
     let source = bucket.put(KEY, object);
     bucket.delete(KEY);
     model.set_now(Timestamp::parse("2026-11-29T00:10:00Z").unwrap());
-    let copied = model.copy_if_absent(&permit(&bucket, &source)).await.unwrap();
+    let copied = model.copy_on_condition(&permit(&bucket, &source)).await.unwrap();
     assert!(copied.condition_honoured);
 
     let body = model.body(&bucket.at(KEY), None, 100).await.unwrap();
@@ -65,7 +65,10 @@ async fn what_is_visible_is_never_copied_over() {
     let (model, bucket) = world();
     let source = bucket.put(KEY, b"old");
     bucket.put(KEY, b"new");
-    let error = model.copy_if_absent(&permit(&bucket, &source)).await.unwrap_err();
+    let error = model
+        .copy_on_condition(&permit(&bucket, &source))
+        .await
+        .unwrap_err();
     assert_eq!(error.kind, PortErrorKind::Precondition);
     assert_eq!(bucket.current(KEY).unwrap().object.unwrap(), Object::new(b"new"));
     assert_eq!(bucket.history(KEY).entries().len(), 2);
@@ -82,7 +85,10 @@ async fn another_writer_between_look_and_copy_wins() {
             writer.put(KEY, b"of the other writer");
         }
     });
-    let error = model.copy_if_absent(&permit(&bucket, &source)).await.unwrap_err();
+    let error = model
+        .copy_on_condition(&permit(&bucket, &source))
+        .await
+        .unwrap_err();
     assert_eq!(error.kind, PortErrorKind::Precondition);
     model.forget_hooks();
     let body = model.body(&bucket.at(KEY), None, 100).await.unwrap();
@@ -95,7 +101,7 @@ async fn a_server_that_ignores_the_condition_copies_over_it_and_says_so() {
     model.set_ignores_conditions(true);
     let source = bucket.put(KEY, b"old");
     bucket.put(KEY, b"new");
-    let copied = model.copy_if_absent(&permit(&bucket, &source)).await.unwrap();
+    let copied = model.copy_on_condition(&permit(&bucket, &source)).await.unwrap();
     assert!(!copied.condition_honoured);
     assert_eq!(bucket.history(KEY).entries().len(), 3);
 }
@@ -107,7 +113,7 @@ async fn archived_denied_and_purged_sources_cannot_be_copied() {
     bucket.delete(KEY);
     let permit = permit(&bucket, &source);
     assert_eq!(
-        model.copy_if_absent(&permit).await.unwrap_err().kind,
+        model.copy_on_condition(&permit).await.unwrap_err().kind,
         PortErrorKind::Archived
     );
     bucket.edit(KEY, &source, |object| {
@@ -115,11 +121,11 @@ async fn archived_denied_and_purged_sources_cannot_be_copied() {
         object.refusal = Some(PortErrorKind::Denied);
     });
     assert_eq!(
-        model.copy_if_absent(&permit).await.unwrap_err().kind,
+        model.copy_on_condition(&permit).await.unwrap_err().kind,
         PortErrorKind::Denied
     );
     bucket.edit(KEY, &source, |object| object.refusal = None);
-    assert!(model.copy_if_absent(&permit).await.is_ok());
+    assert!(model.copy_on_condition(&permit).await.is_ok());
     let copy = bucket.current(KEY).unwrap().object.unwrap();
     assert_eq!(
         (copy.storage_class, copy.thawed),
@@ -130,7 +136,7 @@ async fn archived_denied_and_purged_sources_cannot_be_copied() {
     bucket.delete(KEY);
     bucket.delete_version(KEY, &source);
     assert_eq!(
-        model.copy_if_absent(&permit).await.unwrap_err().kind,
+        model.copy_on_condition(&permit).await.unwrap_err().kind,
         PortErrorKind::NotFound
     );
 }
@@ -147,11 +153,11 @@ async fn after_a_lost_answer_the_copy_is_there_and_the_next_try_meets_it() {
             .after_the_effect(),
     );
     assert_eq!(
-        model.copy_if_absent(&permit).await.unwrap_err().kind,
+        model.copy_on_condition(&permit).await.unwrap_err().kind,
         PortErrorKind::Transient
     );
     assert_eq!(
-        model.copy_if_absent(&permit).await.unwrap_err().kind,
+        model.copy_on_condition(&permit).await.unwrap_err().kind,
         PortErrorKind::Precondition
     );
     let head = model.head(&bucket.at(KEY), None).await.unwrap();
@@ -168,7 +174,7 @@ async fn in_a_suspended_bucket_a_copy_takes_the_place_of_the_null_version() {
     bucket.set_versioning(Versioning::Suspended);
     bucket.put(KEY, b"null data");
     model.set_ignores_conditions(true);
-    let copied = model.copy_if_absent(&permit(&bucket, &source)).await.unwrap();
+    let copied = model.copy_on_condition(&permit(&bucket, &source)).await.unwrap();
     assert!(copied.version.unwrap().is_null());
     assert_eq!(
         bucket.history(KEY).entries().len(),

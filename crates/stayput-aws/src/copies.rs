@@ -1,4 +1,4 @@
-//! Bringing a version back: a copy of it onto its own key, if nothing is visible there.
+//! Bringing a version back: a copy of it onto its own key, if nothing is visible there, or if it is what is visible.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use stayput_core::restoring::parts::PartSizes;
 use stayput_core::restoring::{Permit, copy_metadata};
 use stayput_core::thaw::ThawOrder;
 use stayput_core::version::{KeyHistory, VersionEntry, VersionId, VersionKind};
-use stayput_guard::port::{Copied, CopyIfAbsent, PortError, PortErrorKind, Reading, VersionsOf};
+use stayput_guard::port::{Copied, CopyOnCondition, PortError, PortErrorKind, Reading, VersionsOf};
 
 use crate::connection::Connection;
 use crate::deadline::Deadline;
@@ -115,7 +115,8 @@ impl Copies {
             .bucket(at.bucket())
             .key(at.key())
             .copy_source(carried::copy_source(permit))
-            .if_none_match("*")
+            .set_if_none_match(carried::if_none_match(permit))
+            .set_if_match(carried::if_match(permit))
             .tagging_directive(TaggingDirective::Copy)
             .storage_class(carried::storage_class(permit))
             .set_server_side_encryption(head.server_side_encryption().cloned());
@@ -162,8 +163,8 @@ impl Copies {
         Ok(KeyHistory::new(entries))
     }
 
-    /// A copy by a server that may overwrite what is there: a copy whose answer was lost may have been made, and somebody may have come since, so
-    /// that each attempt has a look of its own before it.
+    /// A copy whose condition alone doesn't keep it from overwriting what is there: one whose answer was lost may have been made, and somebody may
+    /// have come since, so that each attempt has a look of its own before it.
     async fn with_a_look_before_each_attempt(
         &self,
         permit: &Permit,
@@ -194,10 +195,12 @@ impl Copies {
         let at = permit.location();
         let call = Call::on(operation, at.bucket(), at.key());
         let before = self.history(at).await?;
-        if before.current().is_some() {
+        let visible = before.current().map(|v| &v.id);
+        let expected = permit.is_repair().then_some(&permit.source().version);
+        if visible != expected {
             return Err(call
                 .error(PortErrorKind::Precondition)
-                .because("something is visible at the key, so nothing was sent"));
+                .because("what is visible at the key isn't what was looked at, so nothing was sent"));
         }
         let made = write.await?;
         let after = self.history(at).await?;
@@ -215,7 +218,7 @@ impl Copies {
             return Err(if ours_above {
                 call.error(PortErrorKind::Unsupported).because(format!(
                     "somebody else wrote the key at the same moment (version {id}), and the copy lies on top of it: \
-                     If-None-Match didn't keep the server from that. Look which of the two is wanted"
+                     the condition didn't keep the server from that. Look which of the two is wanted"
                 ))
             } else {
                 call.error(PortErrorKind::Precondition).because(format!(
@@ -260,8 +263,8 @@ impl Copies {
     }
 }
 
-impl CopyIfAbsent for Copies {
-    async fn copy_if_absent(&self, permit: &Permit) -> Result<Copied, PortError> {
+impl CopyOnCondition for Copies {
+    async fn copy_on_condition(&self, permit: &Permit) -> Result<Copied, PortError> {
         let at = permit.location();
         let size = permit.source().size;
         if size > self.sizes.single {
@@ -273,7 +276,8 @@ impl CopyIfAbsent for Copies {
         self.pacer.turn().await;
         let habits = self.probe.habits(&self.client).await;
         let condition_honoured = habits.honours_condition;
-        let copied = if self.checks_and_writes_in_one(habits) {
+        // A copy onto itself has the ETag of its source: to a second attempt the condition says nothing of the first.
+        let copied = if self.checks_and_writes_in_one(habits) && !permit.is_repair() {
             let by_the_sdk = self.client.config().retry_config().cloned();
             let copied = self.copy(permit, habits, by_the_sdk.unwrap_or_else(RetryConfig::standard));
             self.heed(copied.await).await

@@ -13,7 +13,7 @@ use stayput_core::location::ObjectLocation;
 use stayput_core::restoring::{MAX_SINGLE_COPY_BYTES, Permit, Source};
 use stayput_core::timestamp::Timestamp;
 use stayput_core::version::{VersionId, VersionKind};
-use stayput_guard::port::{CopyIfAbsent, Journal, PortErrorKind, Reading, VersionsOf};
+use stayput_guard::port::{CopyOnCondition, Journal, PortErrorKind, Reading, VersionsOf};
 
 use crate::copies::Copies;
 use crate::journal::S3Journal;
@@ -317,7 +317,7 @@ async fn a_journal_without_its_bucket_is_no_empty_journal() {
 async fn a_copy_says_everything_again_that_its_directive_would_take_away() {
     let (replay, client) = server(vec![honouring(), HEAD, COPIED]);
     let copies = Copies::with(client, Kind::Aws, control(), 1000);
-    let copied = copies.copy_if_absent(&permit(3)).await.unwrap();
+    let copied = copies.copy_on_condition(&permit(3)).await.unwrap();
     assert!(copied.condition_honoured);
     assert_eq!(copied.version, Some(VersionId::new("v2")));
     let requests: Vec<&HttpRequest> = replay.actual_requests().collect();
@@ -365,7 +365,7 @@ async fn an_error_inside_a_200_answer_is_an_error() {
         let again = (0..3).map(|_| answer(status_and_body.0, status_and_body.1));
         let (_, client) = server([honouring(), HEAD].into_iter().chain(again).collect());
         let failure = Copies::with(client, Kind::Aws, control(), 1000)
-            .copy_if_absent(&permit(3))
+            .copy_on_condition(&permit(3))
             .await
             .unwrap_err();
         assert_eq!(failure.kind, kind, "{failure}");
@@ -387,9 +387,9 @@ async fn the_server_is_asked_once_whether_it_honours_the_condition() {
         conflict(),
     ]);
     let copies = Copies::with(client, Kind::Aws, control(), 1000);
-    let first = copies.copy_if_absent(&permit(3)).await.unwrap_err();
+    let first = copies.copy_on_condition(&permit(3)).await.unwrap_err();
     assert_eq!(first.kind, PortErrorKind::Precondition);
-    let second = copies.copy_if_absent(&permit(3)).await.unwrap_err();
+    let second = copies.copy_on_condition(&permit(3)).await.unwrap_err();
     assert_eq!(second.kind, PortErrorKind::Conflict);
     assert!(second.is_transient());
     assert_eq!(replay.actual_requests().count(), 7);
@@ -428,7 +428,7 @@ async fn a_stranger_that_honours_the_condition_and_yet_covers_a_write_is_found_o
         HEAD,
     ]);
     let failure = Copies::with(client, Kind::Other, control(), 1000)
-        .copy_if_absent(&permit(3))
+        .copy_on_condition(&permit(3))
         .await
         .unwrap_err();
     assert_eq!(failure.kind, PortErrorKind::Unsupported);
@@ -440,7 +440,7 @@ async fn a_stranger_that_honours_the_condition_and_yet_covers_a_write_is_found_o
 async fn a_server_that_ignores_the_condition_gets_no_copy_onto_what_is_visible() {
     let (replay, client) = server(vec![COPIED, answer(200, WRITTEN)]);
     let failure = Copies::with(client, Kind::Aws, control(), 1000)
-        .copy_if_absent(&permit(3))
+        .copy_on_condition(&permit(3))
         .await
         .unwrap_err();
     assert_eq!(failure.kind, PortErrorKind::Precondition);
@@ -464,7 +464,7 @@ async fn on_a_server_that_ignores_the_condition_another_writer_is_noticed_and_na
     ]);
     // Without a control prefix there is no place to ask in.
     let failure = Copies::with(client, Kind::Aws, None, 1000)
-        .copy_if_absent(&permit(3))
+        .copy_on_condition(&permit(3))
         .await
         .unwrap_err();
     assert_eq!(failure.kind, PortErrorKind::Unsupported);
@@ -492,7 +492,7 @@ async fn on_a_server_that_ignores_the_condition_a_writer_who_came_last_has_won()
         HEAD,
     ]);
     let failure = Copies::with(client, Kind::Other, None, 1000)
-        .copy_if_absent(&permit(3))
+        .copy_on_condition(&permit(3))
         .await
         .unwrap_err();
     assert_eq!(failure.kind, PortErrorKind::Precondition, "{failure}");
@@ -528,7 +528,7 @@ async fn a_copy_that_another_stayput_made_too_is_nobody_elses_write() {
         let answers = [answer(200, HIDDEN), HEAD, COPIED, answer(200, after)];
         let (_, client) = server(answers.into_iter().chain(heads).collect());
         let copied = Copies::with(client, Kind::Other, None, 1000)
-            .copy_if_absent(&permit(3))
+            .copy_on_condition(&permit(3))
             .await;
         let copied = copied.unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(copied.version, Some(VersionId::new("v2")));
@@ -550,7 +550,7 @@ async fn a_copy_whose_answer_was_lost_is_looked_for_before_it_is_sent_again() {
         }
         let (replay, client) = server(answers);
         let copied = Copies::with(client, Kind::Other, None, 1000)
-            .copy_if_absent(&permit(3))
+            .copy_on_condition(&permit(3))
             .await;
         // The guard looks then, and finds its own copy.
         let refused = copied.as_ref().err().map(|e| e.kind);
@@ -600,7 +600,7 @@ async fn a_server_that_would_lose_the_tags_copies_them_with_the_objects_own_meta
             answer(200, COPY_ON_TOP),
         ]);
         let copied = Copies::with(client, Kind::Other, control(), 1000)
-            .copy_if_absent(&permit(3))
+            .copy_on_condition(&permit(3))
             .await
             .unwrap();
         assert!(copied.condition_honoured);
@@ -621,9 +621,57 @@ async fn what_one_request_cant_copy_is_refused_before_any_request() {
     let (replay, client) = server(Vec::new());
     let size = MAX_SINGLE_COPY_BYTES + 1;
     let failure = Copies::with(client, Kind::Aws, None, 1000)
-        .copy_if_absent(&permit(size))
+        .copy_on_condition(&permit(size))
         .await
         .unwrap_err();
     assert_eq!(failure.kind, PortErrorKind::TooLarge { size });
     assert_eq!(replay.actual_requests().count(), 0);
+}
+
+#[tokio::test]
+async fn a_visible_version_is_copied_onto_itself_between_two_looks_and_only_if_it_matches() {
+    const VISIBLE: &str = "<ListVersionsResult><IsTruncated>false</IsTruncated>\
+        <Version><Key>a b/ü%20x+y</Key><VersionId>v/1+</VersionId><IsLatest>true</IsLatest><LastModified>2026-01-01T00:00:00Z</LastModified>\
+        <ETag>\"e\"</ETag><Size>3</Size><StorageClass>GLACIER</StorageClass></Version></ListVersionsResult>";
+    const REPAIRED: &str = "<ListVersionsResult><IsTruncated>false</IsTruncated>\
+        <Version><Key>a b/ü%20x+y</Key><VersionId>v2</VersionId><IsLatest>true</IsLatest><LastModified>2026-01-03T00:00:00Z</LastModified>\
+        <ETag>\"e\"</ETag><Size>3</Size></Version>\
+        <Version><Key>a b/ü%20x+y</Key><VersionId>v/1+</VersionId><LastModified>2026-01-01T00:00:00Z</LastModified>\
+        <ETag>\"e\"</ETag><Size>3</Size><StorageClass>GLACIER</StorageClass></Version></ListVersionsResult>";
+    let repair = Permit::to_repair_by_a_person(object(), permit(3).source().clone());
+    // The first answer is lost before anything was written; a second attempt looks again.
+    let (replay, client) = server(vec![
+        honouring(),
+        answer(200, VISIBLE),
+        HEAD,
+        error(500, "InternalError"),
+        answer(200, VISIBLE),
+        HEAD,
+        COPIED,
+        answer(200, REPAIRED),
+    ]);
+    let copies = Copies::with(client, Kind::Aws, control(), 1000);
+    let copied = copies.copy_on_condition(&repair).await.unwrap();
+    assert_eq!(copied.version, Some(VersionId::new("v2")));
+    let requests: Vec<&HttpRequest> = replay.actual_requests().collect();
+    assert_eq!(requests.len(), 8);
+    for copy in [requests[3], requests[6]] {
+        assert_eq!(header(copy, "if-match"), "\"e\"");
+        assert_eq!(header(copy, "if-none-match"), "");
+        assert_eq!(header(copy, "x-amz-storage-class"), "STANDARD");
+        assert_eq!(header(copy, "x-amz-tagging-directive"), "COPY");
+    }
+
+    // It was written all the same: nothing is sent a second time.
+    let (replay, client) = server(vec![
+        honouring(),
+        answer(200, VISIBLE),
+        HEAD,
+        error(500, "InternalError"),
+        answer(200, REPAIRED),
+    ]);
+    let copies = Copies::with(client, Kind::Aws, control(), 1000);
+    let refused = copies.copy_on_condition(&repair).await.unwrap_err();
+    assert_eq!(refused.kind, PortErrorKind::Precondition);
+    assert_eq!(replay.actual_requests().count(), 5);
 }

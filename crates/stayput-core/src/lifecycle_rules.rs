@@ -75,6 +75,22 @@ pub fn hides<'r>(
     Some((rules.rules.get(first.rule)?, from))
 }
 
+/// The rule that surely moves the object to a class in which no job can read it, and the midnight from which it does.
+pub fn archives<'r>(
+    rules: &'r LifecycleConfiguration,
+    object: RuledObject<'_>,
+) -> Option<(&'r LifecycleRule, Timestamp)> {
+    let mut effects = Vec::new();
+    BucketRules::new(rules, Versioning::Enabled, object.written).effects(&object.version(), &mut effects);
+    let first = effects.iter().find(|effect| match effect.action {
+        Action::Transition { storage_class } => {
+            is_readable(storage_class) == Some(false) && effect.depends_on.is_none()
+        }
+        _ => false,
+    })?;
+    Some((rules.rules.get(first.rule)?, first.at?))
+}
+
 /// The rule that explains a marker at this time: it lies at midnight UTC and the object was old enough for it.
 pub fn explains<'r>(
     rules: &'r LifecycleConfiguration,

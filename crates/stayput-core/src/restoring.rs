@@ -1,4 +1,4 @@
-//! Which version of a hidden object comes back, and the permit that the copying port asks for.
+//! Which version of an object is copied onto its own key, and the permit that the copying port asks for.
 
 use crate::location::ObjectLocation;
 use crate::timestamp::Timestamp;
@@ -16,20 +16,38 @@ pub mod copy_metadata {
     pub const SOURCE_VERSION: &str = "stayput-source-version";
     /// Last-Modified of the first source, RFC 3339: ages and heads use this, never the copy's own.
     pub const SOURCE_LAST_MODIFIED: &str = "stayput-source-last-modified";
-    /// The lifecycle rule that hid the key, where one is known.
+    /// The lifecycle rule that hid the key or moved it to an archive, where one is known.
     pub const RULE: &str = "stayput-rule";
 }
 
-/// Leave to copy one version of one object onto its own key, if nothing is visible there.
+/// Leave to copy one version of one object onto its own key: if nothing is visible there, or if that very version is what is visible.
 ///
-/// Only a verdict, or a person ([`Permit::by_a_person`]), can make one.
+/// Only a verdict, or a person ([`Permit::by_a_person`], [`Permit::to_repair_by_a_person`]), can make one. None lets a copy go over anything else:
+/// the ETag in the condition is that of the source.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Permit {
     location: ObjectLocation,
     source: Source,
+    onto: Onto,
     copy_number: u32,
     rule: Option<String>,
     storage_class: Option<String>,
+}
+
+/// What a copy goes onto.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Onto {
+    Nothing,
+    ItsSource,
+}
+
+/// What must be so at the key for the copy to be written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Condition<'p> {
+    /// `If-None-Match: *`: nothing is visible.
+    NothingVisible,
+    /// `If-Match`: what is visible has this ETag, that of the version that is copied.
+    StillItself(&'p str),
 }
 
 /// The data version to copy.
@@ -58,15 +76,43 @@ impl Permit {
         Self {
             location,
             source,
+            onto: Onto::Nothing,
             copy_number,
             rule,
             storage_class,
         }
     }
 
+    /// For a version that is visible and can't be read where it lies.
+    #[must_use]
+    pub(crate) fn onto_its_source(self) -> Self {
+        Self {
+            onto: Onto::ItsSource,
+            ..self
+        }
+    }
+
     /// A person asked for this copy by name; no verdict stands behind it.
     pub fn by_a_person(location: ObjectLocation, source: Source) -> Self {
         Self::granted(location, source, None, None)
+    }
+
+    /// Likewise of what is visible, onto itself.
+    pub fn to_repair_by_a_person(location: ObjectLocation, source: Source) -> Self {
+        Self::by_a_person(location, source).onto_its_source()
+    }
+
+    /// What must be so at the key for the copy to be written.
+    pub fn condition(&self) -> Condition<'_> {
+        match self.onto {
+            Onto::Nothing => Condition::NothingVisible,
+            Onto::ItsSource => Condition::StillItself(&self.source.etag),
+        }
+    }
+
+    /// Whether it is of a visible version, onto itself.
+    pub fn is_repair(&self) -> bool {
+        self.onto == Onto::ItsSource
     }
 
     /// The object that comes back.
@@ -84,7 +130,7 @@ impl Permit {
         self.copy_number
     }
 
-    /// The lifecycle rule that hid the key.
+    /// The lifecycle rule that hid the key or moved it to an archive.
     pub fn rule(&self) -> Option<&str> {
         self.rule.as_deref()
     }

@@ -16,11 +16,13 @@ use crate::root::Protect;
 use crate::timestamp::Timestamp;
 use table::{Wish, new_run, wish};
 
+mod archived;
 mod outcome;
 mod source;
 mod table;
 
-pub use outcome::{Basis, LaterReason, LeaveReason, Outcome, Verdict};
+pub use archived::{Archived, NeededBy, judge_archived};
+pub use outcome::{Basis, Incident, LaterReason, LeaveReason, Outcome, Verdict};
 pub use source::{Candidate, SourceProblem, Sources};
 
 /// What is fixed for all verdicts.
@@ -201,6 +203,7 @@ pub fn judge(
 ) -> Verdict {
     let mut verdict = Verdict {
         location: deletion.location.clone(),
+        incident: Incident::Deletion,
         outcome: Outcome::Leave(LeaveReason::DirectoryMarker),
         findings: Vec::new(),
         basis: match evidence {

@@ -9,7 +9,7 @@ use stayput_core::cause::{Cause, Principals};
 use stayput_core::lifecycle_rules::{self, RuledObject};
 use stayput_core::location::ObjectLocation;
 use stayput_core::timestamp::Timestamp;
-use stayput_core::version::{KeyHistory, VersionId};
+use stayput_core::version::{KeyHistory, VersionEntry, VersionId, is_archive_class};
 
 /// What messages told, kept between calls: the message of a marker and the look at it needn't come together.
 #[derive(Debug, Default)]
@@ -83,6 +83,22 @@ pub fn rule_behind<'r>(rules: &'r LifecycleConfiguration, history: &KeyHistory) 
         (from <= marker.plus(UP_TO_MIDNIGHT)).then_some(rule)
     })?;
     Some(rule.name())
+}
+
+/// The name of the rule that moved a version to an archive, by what the bucket's rules say today.
+pub fn rule_that_archived<'r>(
+    rules: &'r LifecycleConfiguration,
+    version: &VersionEntry,
+    now: Timestamp,
+) -> Option<&'r str> {
+    let object = RuledObject {
+        key: &version.key,
+        size: version.size()?,
+        written: version.last_modified,
+        tags: None,
+    };
+    let (rule, from) = lifecycle_rules::archives(rules, object)?;
+    (version.storage_class().is_some_and(is_archive_class) && from <= now).then_some(rule.name())
 }
 
 /// What the marker directly above the data version hides, and when it was put there.

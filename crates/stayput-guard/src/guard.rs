@@ -85,6 +85,8 @@ struct Notice {
     at: Option<Timestamp>,
     /// The messages, by their place in the call.
     messages: BTreeSet<usize>,
+    /// S3 says that a version of it was thawed.
+    thawed: bool,
 }
 
 impl Notice {
@@ -97,6 +99,7 @@ impl Notice {
             cause_without_marker: Cause::Unknown,
             at: None,
             messages: BTreeSet::new(),
+            thawed: false,
         }
     }
 
@@ -205,6 +208,9 @@ where
 
         let mut bench = judging::Bench::new(eyes, survey, hand, &prepared);
         let mut judged = bench.judge_all(&notices).await;
+        bench.judge_thawed(&notices, &mut judged).await;
+        let archived = new_checkpoints.archived(&judged);
+        judged.extend(bench.judge_archived(archived).await);
         let reports = new_checkpoints.reports(&judged);
         judged.extend(reports);
         bench.close(&notices, judged, messages, &mut report).await;
@@ -277,6 +283,7 @@ where
                                 (notices.entry(location.clone())).or_insert_with(|| Notice::about(location));
                             notice.messages.insert(number);
                             notice.told.deleted = true;
+                            notice.thawed = true;
                         }
                     }
                     Record::Other(_) | Record::TestEvent => {}

@@ -1,6 +1,7 @@
 //! Looking at one snapshot: is its `_metadata` visible, what of all that it names isn't, and who hid it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream;
@@ -29,6 +30,11 @@ const ON_A_PAGE: usize = 1000;
 /// More missing objects than this in one directory are found by listing all its versions.
 const LIST_VERSIONS_FROM: usize = 64;
 
+/// Intelligent-Tiering moves nothing that is smaller. Bytes.
+const TIERED_FROM: u64 = 128 * 1024;
+/// And nothing to an archive tier that was read or written within so long.
+const ARCHIVED_BY_TIERING_AFTER: Duration = Duration::from_secs(90 * 86_400);
+
 /// What was seen of one snapshot.
 pub(crate) struct Inspected {
     pub(crate) loss: Loss,
@@ -55,7 +61,7 @@ pub(crate) struct VisibleObject {
 }
 
 impl VisibleObject {
-    fn of(version: &VersionEntry) -> Option<Self> {
+    pub(crate) fn of(version: &VersionEntry) -> Option<Self> {
         match &version.kind {
             VersionKind::Data {
                 size, storage_class, ..
@@ -68,9 +74,19 @@ impl VisibleObject {
         }
     }
 
-    /// Whether Flink can't read it before somebody thaws it. A listing doesn't say whether that was done.
-    pub(crate) fn is_archived(&self) -> bool {
+    /// Whether it was moved to an archive. A listing doesn't say whether somebody thawed it since.
+    pub(crate) fn is_in_archive_class(&self) -> bool {
         self.storage_class.as_deref().is_some_and(is_archive_class)
+    }
+
+    /// Whether it lies in an archive, or can: a listing doesn't show the archive tiers of Intelligent-Tiering, nor whether somebody thawed it.
+    pub(crate) fn may_be_archived(&self, now: Timestamp) -> bool {
+        match self.storage_class.as_deref() {
+            Some("INTELLIGENT_TIERING") => {
+                self.size >= TIERED_FROM && now.since(self.written) >= ARCHIVED_BY_TIERING_AFTER
+            }
+            class => class.is_some_and(is_archive_class),
+        }
     }
 }
 

@@ -48,7 +48,7 @@ pub enum PortErrorKind {
     /// 409: somebody writes the key at this moment.
     #[error("conflicting write")]
     Conflict,
-    /// 412: something is visible at the key.
+    /// 412: what is visible at the key isn't what the condition says.
     #[error("precondition failed")]
     Precondition,
     /// The object is larger than the caller allows.
@@ -224,11 +224,11 @@ pub trait Reading {
     ) -> impl Future<Output = Result<LifecycleConfiguration, PortError>> + Send;
 }
 
-/// Bringing one version back: CopyObject of it onto its own key with `If-None-Match: *`.
-pub trait CopyIfAbsent {
-    /// Copies. [`PortErrorKind::Precondition`]: something is visible at the key; nothing was written.
+/// Bringing one version back: CopyObject of it onto its own key, under the condition of its permit.
+pub trait CopyOnCondition {
+    /// Copies. [`PortErrorKind::Precondition`]: what is visible at the key isn't what [`Permit::condition`] says; nothing was written.
     /// The copy carries the object's own user metadata, tags and encryption, and [`Permit::metadata`].
-    fn copy_if_absent(&self, permit: &Permit) -> impl Future<Output = Result<Copied, PortError>> + Send;
+    fn copy_on_condition(&self, permit: &Permit) -> impl Future<Output = Result<Copied, PortError>> + Send;
 }
 
 /// Asking for archived bytes.
@@ -242,9 +242,9 @@ pub trait Thaw {
 }
 
 /// All that an acting guard does to objects under a root.
-pub trait Restoring: CopyIfAbsent + CopyInParts + Thaw {}
+pub trait Restoring: CopyOnCondition + CopyInParts + Thaw {}
 
-impl<M: CopyIfAbsent + CopyInParts + Thaw> Restoring for M {}
+impl<M: CopyOnCondition + CopyInParts + Thaw> Restoring for M {}
 
 /// A copy that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -119,7 +119,7 @@ impl<M: Restoring + Sync> Hand for Acting<M> {
         if permit.source().size > self.single() {
             parts::copy(&self.port, permit, memory, now, hidden_at).await
         } else {
-            self.port.copy_if_absent(permit).await.map(Made::Whole)
+            self.port.copy_on_condition(permit).await.map(Made::Whole)
         }
     }
 
@@ -143,7 +143,7 @@ pub(crate) async fn put_back<R: Reading + Sync, J: Journal + Sync, H: Hand>(
 ) -> Result<Done, PortError> {
     let mut last = String::new();
     for _ in 0..TRIES {
-        let hidden_at = if permit.source().size > hand.single() {
+        let hidden_at = if permit.source().size > hand.single() && !permit.is_repair() {
             match eyes.history(permit.location()).await {
                 Ok(history) => history.hidden().map(|hidden| hidden.newest.last_modified),
                 Err(e) => return Ok(Done::Failed(e.to_string())),
@@ -173,6 +173,8 @@ pub(crate) async fn put_back<R: Reading + Sync, J: Journal + Sync, H: Hand>(
                     PortErrorKind::Precondition | PortErrorKind::Conflict | PortErrorKind::Transient => {
                         (None, false)
                     }
+                    // Nothing is visible any more.
+                    PortErrorKind::NotFound if permit.is_repair() => (None, false),
                     PortErrorKind::Throttled => (None, true),
                     PortErrorKind::Unreadable => return Err(error),
                     _ => return Ok(Done::Failed(last)),
@@ -183,7 +185,11 @@ pub(crate) async fn put_back<R: Reading + Sync, J: Journal + Sync, H: Hand>(
             Ok(history) => history,
             Err(e) => return Ok(Done::Failed(e.to_string())),
         };
-        if history.current().is_some() {
+        if permit.is_repair() && history.current().is_none() {
+            let hidden = "somebody deleted it meanwhile, which is judged for itself";
+            return Ok(Done::Failed(hidden.to_owned()));
+        }
+        if history.current().is_some() && !is_as_before(permit, &history) {
             return Ok(match (is_ours(eyes, permit, &history).await, in_parts) {
                 (Ok(true), Some(condition_honoured)) => Done::Copied { condition_honoured },
                 (Ok(true), None) => Done::AlreadyCopied,
@@ -196,6 +202,12 @@ pub(crate) async fn put_back<R: Reading + Sync, J: Journal + Sync, H: Hand>(
         }
     }
     Ok(Done::Failed(last))
+}
+
+/// Whether the version that a repair copies is still the visible one.
+fn is_as_before(permit: &Permit, history: &KeyHistory) -> bool {
+    let current = history.current();
+    permit.is_repair() && current.is_some_and(|v| v.id == permit.source().version)
 }
 
 /// Whether what is visible is the copy that was asked for: it carries our metadata with this source, or has its bytes.

@@ -12,6 +12,7 @@ use stayput_core::root::{Protect, Root, RootError, RootKind, Roots};
 use stayput_core::thaw::{ThawOrder, ThawTier};
 use stayput_core::timestamp::Timestamp;
 use stayput_core::verdict::Policy;
+use stayput_core::version::is_archive_class;
 
 use crate::mandate::Mandate;
 use crate::topic::{NotATopic, TopicArn};
@@ -81,6 +82,11 @@ pub enum SettingsError {
         "roots.uri {0} is there twice: which kind, protect and storage_class hold would depend on their order; write it once"
     )]
     RootTwice(String),
+    /// Copies would go to a class in which no job can read them.
+    #[error(
+        "roots.storage_class {0:?} is an archive, in which no job can read a copy: leave it out for STANDARD"
+    )]
+    CopiesInArchive(String),
     /// A principal that no S3 notification can name.
     #[error("{field} {text:?} {why}")]
     Principal {
@@ -314,6 +320,9 @@ impl Settings {
         for r in document.roots {
             let mut root = Root::new(&r.uri, r.kind, r.entropy.as_deref())?;
             root.protect = r.protect;
+            if let Some(class) = r.storage_class.as_ref().filter(|class| is_archive_class(class)) {
+                return Err(SettingsError::CopiesInArchive(class.clone()));
+            }
             root.storage_class = r.storage_class;
             roots.push(root);
         }
@@ -455,6 +464,23 @@ mod tests {
         assert_eq!(settings.mandate.catalogue_max_age, Duration::from_secs(300));
         assert_eq!(settings.mandate.principals.ours, ["AROAOTHER", "AROAOURS"]);
         assert_eq!(settings.mandate.bytes_per_day, 2_000_000_000_000);
+    }
+
+    #[test]
+    fn copies_never_go_to_an_archive() {
+        for class in ["GLACIER", "DEEP_ARCHIVE"] {
+            let refused = Settings::parse(&WHOLE.replace("\"STANDARD\"", &format!("{class:?}"))).unwrap_err();
+            assert!(
+                matches!(&refused, SettingsError::CopiesInArchive(c) if c == class),
+                "{refused}"
+            );
+        }
+        let settings = Settings::parse(&WHOLE.replace("\"STANDARD\"", "\"STANDARD_IA\"")).unwrap();
+        let class = |root: &Root| root.storage_class.clone();
+        assert_eq!(
+            settings.mandate.roots.iter().next().and_then(class).as_deref(),
+            Some("STANDARD_IA")
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `If-Match` and `If-None-Match`.
 
 use crate::request::{Condition, Request, Which};
-use crate::story::{Server, Setup, Story, Tried, copy, put, text};
+use crate::story::{Server, Setup, Story, Tried, copy, pairs, put, text};
 
 async fn put_if<S: Server>(bucket: &Tried<'_, S>, key: &str, body: &str, wanted: Condition) -> String {
     let mut request = put(key, body);
@@ -142,6 +142,40 @@ pub(crate) async fn a_copy_if_absent<S: Server>(story: &mut Story<'_, S>) {
     );
 }
 
+pub(crate) async fn a_copy_onto_itself_if_it_matches<S: Server>(story: &mut Story<'_, S>) {
+    let bucket = story.bucket(Setup::Versioned).await;
+    let old = bucket.put("a", "1").await;
+    let etag = old.etag.clone().unwrap_or_default();
+    let repair = async || {
+        let mut request = copy(("a", old.id()), "a");
+        if let Request::Copy {
+            condition, metadata, ..
+        } = &mut request
+        {
+            *condition = Condition::Matches(etag.clone());
+            *metadata = Some(vec![("stayput-count", "1")]);
+        }
+        bucket.call(request).await.said()
+    };
+    story.see("onto itself", repair().await, "ok");
+    story.see("it lies on top of its source", bucket.stack("a").await, "1* 1");
+    story.see(
+        "what it carries",
+        pairs(&bucket.head("a").await.metadata),
+        "stayput-count=1",
+    );
+    bucket.put("a", "22").await;
+    story.see(
+        "onto what somebody wrote",
+        repair().await,
+        "412 PreconditionFailed",
+    );
+    story.see("which stays", bucket.stack("a").await, "2* 1 1");
+    bucket.delete("a").await;
+    story.see("onto a marker", repair().await, "404 NoSuchKey");
+    story.see("which stays on top", bucket.stack("a").await, "M* 2 1 1");
+}
+
 pub(crate) async fn a_copy_if_the_source_matches<S: Server>(story: &mut Story<'_, S>) {
     let bucket = story.bucket(Setup::Versioned).await;
     let source = bucket.put("a", "1").await;
@@ -160,6 +194,39 @@ pub(crate) async fn a_copy_if_the_source_matches<S: Server>(story: &mut Story<'_
         "ok",
     );
     story.see("the copy", bucket.stack("b").await, "1*");
+}
+
+pub(crate) async fn an_upload_completed_if_it_matches<S: Server>(story: &mut Story<'_, S>) {
+    let bucket = story.bucket(Setup::Versioned).await;
+    let old = bucket.put("a", "1").await;
+    let complete = async || {
+        let begin = Request::BeginUpload {
+            key: "a".to_owned(),
+            metadata: Vec::new(),
+            tags: Vec::new(),
+        };
+        let upload = bucket.call(begin).await.upload.unwrap_or_default();
+        let part = Request::UploadPart {
+            key: "a".to_owned(),
+            upload: upload.clone(),
+            number: 1,
+            body: b"333".to_vec(),
+        };
+        let etag = bucket.call(part).await.etag.unwrap_or_default();
+        let request = Request::CompleteUpload {
+            key: "a".to_owned(),
+            upload,
+            parts: vec![(1, etag)],
+            condition: Condition::Matches(old.etag.clone().unwrap_or_default()),
+        };
+        bucket.call(request).await.said()
+    };
+    story.see("over what is as it was", complete().await, "ok");
+    story.see("it lies on top", bucket.stack("a").await, "3* 1");
+    bucket.put("a", "22").await;
+    let refused = complete().await;
+    story.see("over what somebody wrote", refused, "412 PreconditionFailed");
+    story.see("which stays", bucket.stack("a").await, "2* 3 1");
 }
 
 pub(crate) async fn an_upload_completed_if_absent<S: Server>(story: &mut Story<'_, S>) {

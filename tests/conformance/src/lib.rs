@@ -65,8 +65,10 @@ stories! {
         reads_with_conditions,
         a_delete_if_it_matches,
         a_copy_if_absent,
+        a_copy_onto_itself_if_it_matches,
         a_copy_if_the_source_matches,
         an_upload_completed_if_absent,
+        an_upload_completed_if_it_matches,
     }
     copies {
         a_hidden_version_comes_back_by_a_copy_onto_its_key,

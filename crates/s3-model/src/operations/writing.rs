@@ -1,5 +1,7 @@
 //! PutObject, and what writes have in common.
 
+use stayput_core::restoring::{self, Permit};
+
 use super::reading::is_same;
 use super::{Operations, Written};
 use crate::error::ErrorCode;
@@ -17,6 +19,16 @@ pub enum Condition {
     Absent,
     /// `If-Match`: what is visible has this ETag.
     Matches(String),
+}
+
+impl Condition {
+    /// What a permit of the guard asks for.
+    pub(crate) fn of(permit: &Permit) -> Self {
+        match permit.condition() {
+            restoring::Condition::NothingVisible => Self::Absent,
+            restoring::Condition::StillItself(etag) => Self::Matches(etag.to_owned()),
+        }
+    }
 }
 
 /// What to put, and when.

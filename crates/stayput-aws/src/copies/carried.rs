@@ -5,7 +5,7 @@ use aws_sdk_s3::operation::create_multipart_upload::builders::CreateMultipartUpl
 use aws_sdk_s3::operation::head_object::HeadObjectOutput;
 use aws_sdk_s3::types::{MetadataDirective, ServerSideEncryption, StorageClass};
 use s3_documents::encoding::encode_percent;
-use stayput_core::restoring::{Permit, copy_metadata};
+use stayput_core::restoring::{Condition, Permit, copy_metadata};
 
 use crate::s3::user_metadata;
 
@@ -21,6 +21,19 @@ pub(super) fn copy_source(permit: &Permit) -> String {
         encode_percent(at.key()),
         encode_percent(permit.source().version.as_str())
     )
+}
+
+/// `If-None-Match`, where nothing may be visible.
+pub(super) fn if_none_match(permit: &Permit) -> Option<String> {
+    (permit.condition() == Condition::NothingVisible).then(|| "*".to_owned())
+}
+
+/// `If-Match`, where a visible version is copied onto itself.
+pub(super) fn if_match(permit: &Permit) -> Option<String> {
+    match permit.condition() {
+        Condition::NothingVisible => None,
+        Condition::StillItself(etag) => Some(etag.to_owned()),
+    }
 }
 
 pub(super) fn storage_class(permit: &Permit) -> StorageClass {

@@ -12,7 +12,7 @@ use stayput_aws::s3::S3;
 use stayput_core::location::ObjectLocation;
 use stayput_core::restoring::{Permit, Source, copy_metadata};
 use stayput_core::version::{KeyHistory, VersionId, VersionKind};
-use stayput_guard::port::{CopyIfAbsent, Journal, PortErrorKind, Reading, VersionsOf};
+use stayput_guard::port::{CopyOnCondition, Journal, PortErrorKind, Reading, VersionsOf};
 
 use crate::server::{Bucket, Server, on_servers};
 
@@ -20,6 +20,7 @@ on_servers! {
     [MiniStack, Ceph, SeaweedFs]
     a_hidden_object_comes_back_with_its_own_metadata_and_ours;
     nothing_is_copied_onto_what_is_visible;
+    a_visible_version_is_copied_onto_itself_and_onto_nothing_else;
     listings_are_whole_beyond_one_page_of_a_thousand;
     keys_are_listed_as_they_are_written;
     what_isnt_there_is_not_found_whatever_it_is;
@@ -83,7 +84,7 @@ async fn a_hidden_object_comes_back_with_its_own_metadata_and_ours(server: Serve
         // Nothing was asked of the server, so nothing is believed of it.
         let copies = Copies::new(&bucket.connection, None, 100);
         let copied = copies
-            .copy_if_absent(&permit(bucket.at(key), &history))
+            .copy_on_condition(&permit(bucket.at(key), &history))
             .await
             .unwrap();
         assert!(!copied.condition_honoured);
@@ -115,6 +116,44 @@ async fn a_hidden_object_comes_back_with_its_own_metadata_and_ours(server: Serve
     }
 }
 
+async fn a_visible_version_is_copied_onto_itself_and_onto_nothing_else(server: Server) {
+    let Some(url) = server.url() else { return };
+    let bucket = Bucket::versioned(&url).await;
+    let reading = S3::new(&bucket.connection);
+    let copies = Copies::new(&bucket.connection, None, 100);
+    let written = bucket.put("k", b"state").await;
+    let of = |history: &KeyHistory| {
+        let hidden = permit(bucket.at("k"), history);
+        Permit::to_repair_by_a_person(bucket.at("k"), hidden.source().clone())
+    };
+    let first = of(&bucket.history(&reading, "k").await);
+    copies.copy_on_condition(&first).await.unwrap();
+    let history = bucket.history(&reading, "k").await;
+    let ids: Vec<_> = history.data_versions().map(|v| v.id.clone()).collect();
+    assert_eq!(ids.len(), 2, "{history:?}");
+    assert_eq!(ids[1], written, "the source stays");
+    let body = reading.body(&bucket.at("k"), None, 100).await.unwrap();
+    assert_eq!(body.bytes, b"state");
+    assert_eq!(body.head.metadata_value("owner"), Some("team"));
+    assert_eq!(
+        body.head.metadata_value(copy_metadata::SOURCE_VERSION),
+        Some(written.as_str())
+    );
+
+    // Neither onto the copy, nor onto what somebody else wrote, nor onto a marker.
+    for step in ["the copy", "somebody else's", "a marker"] {
+        match step {
+            "somebody else's" => drop(bucket.put("k", b"somebody else's").await),
+            "a marker" => drop(bucket.delete("k").await),
+            _ => {}
+        }
+        let before = bucket.history(&reading, "k").await;
+        let refused = copies.copy_on_condition(&first).await.unwrap_err();
+        assert_eq!(refused.kind, PortErrorKind::Precondition, "{step}: {refused}");
+        assert_eq!(bucket.history(&reading, "k").await, before, "{step}");
+    }
+}
+
 async fn nothing_is_copied_onto_what_is_visible(server: Server) {
     let Some(url) = server.url() else { return };
     let bucket = Bucket::versioned(&url).await;
@@ -126,7 +165,7 @@ async fn nothing_is_copied_onto_what_is_visible(server: Server) {
 
     // With a control prefix the server is asked, and its answer is not believed to be more than it is.
     let copies = Copies::new(&bucket.connection, Some(bucket.at("control/")), 100);
-    let refused = copies.copy_if_absent(&permit).await.unwrap_err();
+    let refused = copies.copy_on_condition(&permit).await.unwrap_err();
     assert_eq!(refused.kind, PortErrorKind::Precondition, "{refused}");
     let body = reading.body(&bucket.at("k"), None, 100).await.unwrap();
     assert_eq!(body.bytes, b"somebody else's");
@@ -134,7 +173,7 @@ async fn nothing_is_copied_onto_what_is_visible(server: Server) {
 
     // A later copy of what is hidden still works, and says whether the condition was honoured.
     bucket.delete("k").await;
-    let copied = copies.copy_if_absent(&permit).await.unwrap();
+    let copied = copies.copy_on_condition(&permit).await.unwrap();
     assert_eq!(copied.condition_honoured, server.honours_the_condition());
     let body = reading.body(&bucket.at("k"), None, 100).await.unwrap();
     assert_eq!(body.bytes, b"first");
@@ -377,7 +416,7 @@ async fn tags_are_kept_whatever_the_server_does_with_them(server: Server) {
     bucket.delete("k").await;
     let permit = permit(bucket.at("k"), &bucket.history(&reading, "k").await);
     let copies = Copies::new(&bucket.connection, Some(bucket.at("control/")), 100);
-    copies.copy_if_absent(&permit).await.unwrap();
+    copies.copy_on_condition(&permit).await.unwrap();
 
     let tags = bucket.client.get_object_tagging().bucket(&bucket.name).key("k");
     let tags = tags.send().await.unwrap();

@@ -196,7 +196,11 @@ impl FindingCode {
     pub fn asks_for_another_rule(self) -> bool {
         matches!(
             self,
-            Self::RepeatOffence | Self::Held | Self::RuleTakesCopies | Self::DormantExpired
+            Self::RepeatOffence
+                | Self::Held
+                | Self::RuleTakesCopies
+                | Self::DormantExpired
+                | Self::ArchivedInPlace
         )
     }
 
@@ -356,8 +360,9 @@ impl FindingCode {
             Self::ArchivedInPlace => (
                 "archived_in_place",
                 Urgent,
-                "Objects that this snapshot names were moved to an archive class: no job can be restored from here until they are thawed.",
-                "Thaw them with `aws s3api restore-object`, and exclude the checkpoint prefix from the rule's transitions.",
+                "Objects that this snapshot names were moved to an archive class: no job can be restored from here before they are thawed.",
+                "Leave the checkpoint prefix out of the rule's transitions. In mode restore Stayput thaws them and copies them onto themselves; \
+                 otherwise thaw them with `aws s3api restore-object`.",
             ),
             Self::RootEmpty => (
                 "root_empty",

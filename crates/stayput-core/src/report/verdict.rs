@@ -5,8 +5,9 @@ use serde::Serialize;
 use crate::cause::Cause;
 use crate::chain::NamedBy;
 use crate::report::finding::FindingCode;
+use crate::restoring::Permit;
 use crate::timestamp::Timestamp;
-use crate::verdict::{Basis, LaterReason, LeaveReason, Outcome, Verdict};
+use crate::verdict::{Basis, Incident, LaterReason, LeaveReason, Outcome, Verdict};
 
 /// What was done about a verdict.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -133,14 +134,26 @@ impl VerdictDocument {
 
 /// The one place where a verdict becomes words.
 fn sentence(verdict: &Verdict, done: &Done, named_by: Option<&NamedBy>) -> String {
-    let who = match &verdict.cause {
-        Cause::Lifecycle => "A lifecycle rule deleted".to_owned(),
-        Cause::Flink => "Flink deleted".to_owned(),
-        Cause::Foreign(by) => format!("{by} deleted"),
-        Cause::Ours => "A Stayput deleted".to_owned(),
-        Cause::Unknown => "Somebody unknown deleted".to_owned(),
+    let mut text = match verdict.incident {
+        Incident::Deletion => {
+            let who = match &verdict.cause {
+                Cause::Lifecycle => "A lifecycle rule deleted".to_owned(),
+                Cause::Flink => "Flink deleted".to_owned(),
+                Cause::Foreign(by) => format!("{by} deleted"),
+                Cause::Ours => "A Stayput deleted".to_owned(),
+                Cause::Unknown => "Somebody unknown deleted".to_owned(),
+            };
+            format!("{who} {}", verdict.location)
+        }
+        Incident::Archival => {
+            let who = match &verdict.cause {
+                Cause::Lifecycle => "A lifecycle rule moved",
+                _ => "Nobody known moved",
+            };
+            format!("{who} to an archive class {}", verdict.location)
+        }
+        Incident::Mismatch => format!("Something else was written to {}", verdict.location),
     };
-    let mut text = format!("{who} {}", verdict.location);
     if let Some(snapshot) = &verdict.decided_by {
         let class = verdict
             .class
@@ -186,12 +199,20 @@ fn what_follows(verdict: &Verdict, done: &Done) -> String {
                 " (this server ignores If-None-Match, so a race window remains)"
             };
             format!(
-                "Version {} was copied back{window}; a restore of the job finds it.",
-                permit.source().version
+                "Version {} was copied {}{window}; a restore of the job finds it.",
+                permit.source().version,
+                where_to(permit)
             )
         }
         (Outcome::Restore(_), Done::AlreadyCopied) => {
             "It was put back already; a restore of the job finds it.".to_owned()
+        }
+        (Outcome::Restore(permit), _) if permit.is_repair() => {
+            format!(
+                "Its version {} would be copied {}.",
+                permit.source().version,
+                where_to(permit)
+            )
         }
         (Outcome::Restore(permit), _) => {
             format!("It would be put back from version {}.", permit.source().version)
@@ -214,6 +235,15 @@ fn what_follows(verdict: &Verdict, done: &Done) -> String {
         (Outcome::Report(code) | Outcome::Lost(code), _) => {
             format!("{} {}", code.meaning(), code.next_step())
         }
+    }
+}
+
+fn where_to(permit: &Permit) -> String {
+    if permit.is_repair() {
+        let class = permit.storage_class().unwrap_or("STANDARD");
+        format!("onto itself in {class}")
+    } else {
+        "back".to_owned()
     }
 }
 

@@ -8,7 +8,7 @@ use crate::restoring::Permit;
 use crate::timestamp::Timestamp;
 use crate::verdict::Proof;
 
-/// What is to be done about one deleted object.
+/// What is to be done about one object.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// Nothing, and nothing is said.
@@ -149,11 +149,24 @@ pub enum Basis {
     Unknown,
 }
 
-/// The answer for one deleted object, with its reasons.
+/// What befell an object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Incident {
+    /// It was deleted.
+    Deletion,
+    /// It was moved to an archive, where it is visible and no job can read it.
+    Archival,
+    /// Neither: what is visible isn't what is needed.
+    Mismatch,
+}
+
+/// The answer for one object that was deleted or can't be used where it lies, with its reasons.
 #[derive(Clone, Debug)]
 pub struct Verdict {
     /// Which object.
     pub location: ObjectLocation,
+    /// What befell it.
+    pub incident: Incident,
     /// What to do.
     pub outcome: Outcome,
     /// What to tell people beside the outcome: a code and the snapshot it is about.
@@ -179,6 +192,7 @@ impl Verdict {
     ) -> Self {
         Self {
             location,
+            incident: Incident::Deletion,
             outcome: Outcome::Leave(reason),
             findings: Vec::new(),
             basis,

@@ -219,7 +219,8 @@ where
         let mut metadata: Vec<usize> = Vec::new();
         for (n, j) in judged.iter().enumerate() {
             if let Outcome::Restore(permit) = &j.verdict.outcome {
-                if j.verdict.location.file_name() == METADATA_FILE {
+                // One that is visible waits for nothing: its copy shows no job anything new.
+                if j.verdict.location.file_name() == METADATA_FILE && !permit.is_repair() {
                     metadata.push(n);
                 } else {
                     files.push((n, permit.clone()));

@@ -11,7 +11,7 @@ use stayput_core::loss::Loss;
 use stayput_core::report::finding::FindingCode;
 use stayput_core::sinks::can_be_tail;
 use stayput_core::snapshot::{Contents, JobDirectory, Kept};
-use stayput_core::verdict::{Basis, Proof};
+use stayput_core::verdict::{Basis, Incident, Proof};
 use stayput_core::version::KeyHistory;
 
 use super::{
@@ -20,6 +20,7 @@ use super::{
 };
 use crate::inspect::Inspected;
 
+mod archived;
 mod looking;
 mod returning;
 
@@ -72,9 +73,9 @@ impl From<Verdict> for Judged {
 }
 
 impl Judged {
-    /// Whether anybody deleted it. Only what is told without a deletion is reported without a look at its versions.
+    /// Whether anybody deleted it.
     pub(super) fn was_deleted(&self) -> bool {
-        self.history.is_some() || !matches!(self.verdict.outcome, Outcome::Report(_))
+        self.verdict.incident == Incident::Deletion
     }
 
     pub(super) fn is_by_a_stranger(&self) -> bool {
@@ -100,6 +101,7 @@ impl Judged {
     ) -> Self {
         Self::from(Verdict {
             location: object,
+            incident: Incident::Mismatch,
             outcome: Outcome::Report(code),
             findings: Vec::new(),
             basis: Basis::Referenced,

@@ -7,10 +7,11 @@ use futures_util::stream;
 use s3_documents::bucket::Versioning;
 use stayput_core::catalogue::{Catalogue, SnapshotId};
 use stayput_core::forecast::{Forecast, Forecaster, Listed};
+use stayput_core::ha::is_in_result_store;
 use stayput_core::loss::{MetadataState, MissingObject};
 use stayput_core::report::finding::FindingCode;
 use stayput_core::snapshot::{HiddenBy, JobDirectory};
-use stayput_core::verdict::Told;
+use stayput_core::verdict::{NeededBy, Told};
 use stayput_core::version::KeyHistory;
 
 use super::judging::{Bench, Judged};
@@ -26,6 +27,7 @@ use crate::port::VersionsOf;
 use crate::restore::abandon_unneeded;
 use crate::sweep::{SweepReport, SweepSummary};
 
+mod archived;
 pub(super) mod new_checkpoints;
 mod progress;
 mod roots;
@@ -57,6 +59,7 @@ where
 
         let mut look = Look {
             unknown: prepared.unknown.clone(),
+            asks_for_tiers: true,
             ..Look::default()
         };
         let forecast = look.at_snapshots(&eyes, survey, &prepared.versioning).await;
@@ -66,6 +69,7 @@ where
         let notices: Vec<Notice> = look.notices.into_values().collect();
         let mut bench = Bench::new(eyes, survey, hand, &prepared).after_a_look(look.mendable, look.inspected);
         let mut judged = bench.judge_all(&notices).await;
+        judged.extend(bench.judge_archived(look.archived).await);
         judged.extend(look.reports.into_values());
         let mut unread = std::mem::take(&mut look.unread);
         unread.extend(bench.survey.failed.iter().cloned());
@@ -123,6 +127,10 @@ struct Look {
     notices: BTreeMap<ObjectLocation, Notice>,
     /// What is told without any deletion.
     reports: BTreeMap<ObjectLocation, Judged>,
+    /// What lies in an archive or may, and who needs it most.
+    archived: BTreeMap<ObjectLocation, NeededBy>,
+    /// Whether what Intelligent-Tiering may have archived counts, which costs a request an object.
+    asks_for_tiers: bool,
     mendable: BTreeSet<ObjectLocation>,
     /// What was seen of those that aren't whole and that somebody needs, so that nobody looks at them twice.
     inspected: BTreeMap<ObjectLocation, Inspected>,
@@ -168,13 +176,14 @@ impl Look {
         versioning: &BTreeMap<String, Versioning>,
     ) -> Forecast {
         let mut jobs: BTreeMap<JobDirectory, Vec<ObjectLocation>> = BTreeMap::new();
-        for (_, s) in survey.catalogue.iter() {
+        for (id, s) in survey.catalogue.iter() {
             if s.facts().is_none() {
                 self.summary.unreadable += 1;
                 // What it names nobody knows; that it was hidden everybody sees.
                 if let Some(hidden) = &s.hidden {
                     self.notice_metadata(eyes, &s.metadata, hidden);
                 }
+                self.at_unreadable(eyes, &survey.catalogue, id, s);
                 continue;
             }
             jobs.entry(s.job.clone()).or_default().push(s.metadata.clone());
@@ -263,6 +272,12 @@ impl Look {
         {
             if let (Some(visible), Some(snapshot)) = (visible, survey.catalogue.get(id)) {
                 forecaster.listed(&snapshot.metadata, &listed(&visible));
+                if visible.may_be_archived(eyes.now) {
+                    self.may_be_archived(
+                        snapshot.metadata.clone(),
+                        archived::needed_by(eyes, catalogue, id, snapshot),
+                    );
+                }
             }
             // Of a hidden one too: what comes back with it would be no use without them.
             self.at_tails(eyes, catalogue, id, seen).await?;
@@ -364,13 +379,7 @@ impl Look {
         for object in &inspected.overwritten {
             self.report(FindingCode::Overwritten, object, metadata, class);
         }
-        if class >= Class::Resting {
-            for location in archived(catalogue, id, seen) {
-                if !inspected.overwritten.contains(location) {
-                    self.report(FindingCode::ArchivedInPlace, location, metadata, class);
-                }
-            }
-        }
+        self.at_archived(eyes, catalogue, (id, metadata, class), inspected, seen);
         lacks
     }
 
@@ -396,6 +405,7 @@ impl Look {
             cause_without_marker: Cause::Unknown,
             at,
             messages: BTreeSet::new(),
+            thawed: false,
         });
     }
 
@@ -440,6 +450,15 @@ impl Look {
             for of_key in rows.chunk_by(|a, b| a.key == b.key) {
                 let history = KeyHistory::new(of_key.to_vec());
                 let location = ObjectLocation::new(root.bucket(), &*of_key[0].key);
+                if history
+                    .current()
+                    .and_then(VisibleObject::of)
+                    .is_some_and(|v| v.may_be_archived(eyes.now))
+                    && !location.is_directory_marker()
+                    && !is_in_result_store(location.key())
+                {
+                    self.may_be_archived(location.clone(), NeededBy::HaStore);
+                }
                 let Some(hidden) = history.hidden().filter(|_| !location.is_directory_marker()) else {
                     continue;
                 };
@@ -478,20 +497,4 @@ fn listed(visible: &VisibleObject) -> Listed<'_> {
         tags: None,
         null_version: None,
     }
-}
-
-/// The visible objects that a snapshot names and Flink can't read, since they lie in an archive class.
-fn archived<'s>(
-    catalogue: &'s Catalogue,
-    id: SnapshotId,
-    seen: &'s SeenObjects,
-) -> impl Iterator<Item = &'s ObjectLocation> {
-    let references = catalogue.get(id).and_then(|s| s.facts()).map(|f| f.references);
-    references
-        .into_iter()
-        .flat_map(|r| catalogue.index.objects_of(r))
-        .filter_map(|object| match seen.get(object) {
-            Some((location, Seen::Visible(visible))) => visible.is_archived().then_some(location),
-            Some((_, Seen::Missing(_))) | None => None,
-        })
 }

@@ -9,7 +9,7 @@ use stayput_core::loss::MetadataState;
 use stayput_core::report::finding::{Finding, FindingCode};
 use stayput_core::snapshot::{Contents, identity_of};
 use stayput_core::timestamp::Timestamp;
-use stayput_core::verdict::{LaterReason, Outcome};
+use stayput_core::verdict::{Incident, LaterReason, Outcome};
 
 use super::judging::{Bench, Judged};
 use super::undo::undo_command;
@@ -117,7 +117,7 @@ where
                 if code == FindingCode::VersionKeyUnusable && finding.because.is_none() {
                     finding.because.clone_from(&j.because);
                 }
-                if let (FindingCode::Archived, Some(ready_by)) =
+                if let (FindingCode::Archived | FindingCode::ArchivedInPlace, Some(ready_by)) =
                     (code, thawed_by(&verdict.outcome, self.eyes.now))
                 {
                     latest = latest.max(Some(ready_by));
@@ -160,7 +160,11 @@ where
             .history
             .as_ref()
             .filter(|_| judged.verdict.cause == Cause::Lifecycle)?;
-        causes::rule_behind(self.rules(&judged.verdict.location)?, history)
+        let rules = self.rules(&judged.verdict.location)?;
+        match judged.verdict.incident {
+            Incident::Archival => causes::rule_that_archived(rules, history.current()?, self.eyes.now),
+            Incident::Deletion | Incident::Mismatch => causes::rule_behind(rules, history),
+        }
     }
 
     /// Of a loss people ask at once: what is broken by it, and what can the job still be restored from?

@@ -102,7 +102,7 @@ pub struct CopiedPart {
     pub etag: String,
 }
 
-/// Copying a version in parts. Nothing of it is visible before it is complete, and completing it writes only where nothing is visible.
+/// Copying a version in parts. Nothing of it is visible before it is complete, and completing it writes only under the condition of its permit.
 pub trait CopyInParts {
     /// What is longer than one request copies, and how long parts are.
     fn sizes(&self) -> PartSizes;
@@ -110,7 +110,7 @@ pub trait CopyInParts {
     /// Whether there is time for another part before the program must end.
     fn has_time(&self) -> bool;
 
-    /// CreateMultipartUpload, with all that the copy shall carry: see [`super::CopyIfAbsent::copy_if_absent`]. The upload's id.
+    /// CreateMultipartUpload, with all that the copy shall carry: see [`super::CopyOnCondition::copy_on_condition`]. The upload's id.
     fn begin(&self, permit: &Permit) -> impl Future<Output = Result<String, PortError>> + Send;
 
     /// UploadPartCopy of a range of the permit's version.
@@ -124,8 +124,7 @@ pub trait CopyInParts {
     /// ListParts. [`super::PortErrorKind::NotFound`]: there is no such upload any more.
     fn parts(&self, upload: &OwnUpload) -> impl Future<Output = Result<Vec<CopiedPart>, PortError>> + Send;
 
-    /// CompleteMultipartUpload with `If-None-Match: *`. [`super::PortErrorKind::Precondition`]: something is visible at the key; nothing was
-    /// written.
+    /// CompleteMultipartUpload under the permit's condition. [`super::PortErrorKind::Precondition`]: it doesn't hold; nothing was written.
     fn complete(
         &self,
         permit: &Permit,

@@ -8,6 +8,7 @@ use futures_util::stream;
 use stayput_core::restoring::Permit;
 use stayput_core::restoring::parts::{PartRange, part_ranges};
 use stayput_core::timestamp::Timestamp;
+use stayput_core::version::{VersionEntry, is_archive_class};
 
 use super::{Hand, Made};
 use crate::memory::Memory;
@@ -197,7 +198,10 @@ async fn abandon_if_unneeded<R: Reading + Sync, J: Journal + Sync, H: Hand>(
     let hidden_since = history
         .hidden()
         .is_some_and(|hidden| hidden.newest.last_modified > upload.began_at());
-    let needed = history.current().is_none()
+    // What is visible in an archive is copied onto itself.
+    let repairs =
+        |v: &VersionEntry| v.id == *upload.source() && v.storage_class().is_some_and(is_archive_class);
+    let needed = history.current().is_none_or(repairs)
         && !hidden_since
         && history.data_versions().any(|v| v.id == *upload.source())
         && eyes.now.since(upload.began_at()) < KEPT;

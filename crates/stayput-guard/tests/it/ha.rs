@@ -6,7 +6,10 @@ use stayput_core::root::{RootKind, Roots};
 use stayput_core::verdict::LeaveReason;
 use stayput_guard::port::PortErrorKind;
 
-use crate::lab::{COPIED, HOUR, Lab, MINUTE, SETTLE, Who, done_about, outcome_on, root, verdict_on, word};
+use crate::lab::{
+    COPIED, HOUR, Lab, MINUTE, SETTLE, Who, done_about, message, notification, outcome_on, root, verdict_on,
+    word,
+};
 
 const JOB: &str = "ha-run/348e45eca2d30d875a12b1e6f963aef8/";
 const HA_OBJECT: &str = "ha/lab/completedCheckpoint010d740ab2ce";
@@ -354,4 +357,26 @@ async fn a_store_that_cant_be_read_just_now_makes_everybody_wait() {
         let report = guard.handle(&messages).await;
         assert_eq!(*done_about(&report, &key(OF_CHK_9)), COPIED, "{operation}");
     }
+}
+
+#[tokio::test]
+async fn an_object_of_the_store_that_was_moved_to_an_archive_comes_out_of_it_at_the_message_of_its_thaw() {
+    let store = store();
+    let version = store.newest_data(HA_OBJECT);
+    let moved = |o: &mut Object| o.storage_class = Some("GLACIER".to_owned());
+    assert!(store.bucket.edit(HA_OBJECT, &version, moved));
+    store.guard().sweep().await;
+    store.model.advance(6 * HOUR);
+    let name = "ObjectRestore:Completed";
+    let body = notification(
+        name,
+        "s3.amazonaws.com",
+        HA_OBJECT,
+        Some(&version),
+        store.model.now(),
+    );
+    let report = store.guard().handle(&[message("thawed".to_owned(), &body)]).await;
+    assert_eq!(*done_about(&report, HA_OBJECT), COPIED);
+    let current = store.bucket.current(HA_OBJECT).and_then(|v| v.object);
+    assert_eq!(current.expect("data").storage_class, None);
 }

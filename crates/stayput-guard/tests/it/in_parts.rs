@@ -363,3 +363,86 @@ async fn an_observing_guard_says_that_it_would_and_begins_nothing() {
     assert!(client.calls().iter().all(|c| !c.operation.contains("Upload")));
     assert_eq!(large.uploads(), []);
 }
+
+#[tokio::test]
+async fn a_large_file_in_an_archive_is_copied_onto_itself_in_parts_over_several_sweeps() {
+    let large = Large::new();
+    let moved = |o: &mut Object| {
+        o.storage_class = Some("GLACIER".to_owned());
+        o.thawed = true;
+    };
+    assert!(large.lab.bucket.edit(&large.key, &large.version, moved));
+    large.lab.model.set_time_for_parts(Some(10));
+    let report = large.lab.guard().sweep().await;
+    assert!(matches!(
+        done_about(&report.judged, &large.key),
+        Done::Unfinished { .. }
+    ));
+    assert_eq!(
+        large.uploads()[0].parts.len(),
+        10,
+        "no sweep takes it for left over"
+    );
+    let current = large.lab.bucket.current(&large.key).expect("it is visible");
+    assert_eq!(current.id, large.version);
+    large.lab.model.set_time_for_parts(None);
+    large.lab.model.advance(HOUR);
+    let report = large.lab.guard().sweep().await;
+    assert_eq!(*done_about(&report.judged, &large.key), COPIED);
+    large.is_back();
+    assert_eq!((large.calls("UploadPartCopy"), large.uploads()), (PARTS, vec![]));
+}
+
+#[tokio::test]
+async fn who_writes_while_a_large_file_is_copied_onto_itself_keeps_what_they_wrote() {
+    let large = Large::new();
+    let moved = |o: &mut Object| {
+        o.storage_class = Some("GLACIER".to_owned());
+        o.thawed = true;
+    };
+    assert!(large.lab.bucket.edit(&large.key, &large.version, moved));
+    let (bucket, key, version) = (large.lab.bucket.clone(), large.key.clone(), large.version.clone());
+    large.lab.model.on_call(move |_, call| {
+        if call.operation == "CompleteMultipartUpload"
+            && bucket.current(&key).is_some_and(|v| v.id == version)
+        {
+            bucket.put(&key, b"somebody else's");
+        }
+    });
+    let report = large.lab.guard().sweep().await;
+    assert_eq!(*done_about(&report.judged, &large.key), Done::WrittenByOthers);
+    let current = large.lab.bucket.current(&large.key).and_then(|v| v.object);
+    assert_eq!(
+        current.expect("theirs").content,
+        Content::from(b"somebody else's")
+    );
+    assert_eq!(large.uploads(), []);
+}
+
+#[tokio::test]
+async fn what_intelligent_tiering_archived_is_asked_for_and_needs_no_copy() {
+    let large = Large::new();
+    let tiered = |o: &mut Object| {
+        o.storage_class = Some("INTELLIGENT_TIERING".to_owned());
+        o.archive_status = Some("ARCHIVE_ACCESS".to_owned());
+    };
+    assert!(large.lab.bucket.edit(&large.key, &large.version, tiered));
+    // Nothing is archived before it is ninety days old, so that nobody asks for its head.
+    large.lab.guard().sweep().await;
+    assert_eq!((large.calls("HeadObject"), large.calls("RestoreObject")), (0, 0));
+    large.lab.model.advance(3 * DAY);
+    let report = large.lab.guard().sweep().await;
+    assert!(matches!(
+        done_about(&report.judged, &large.key),
+        Done::ThawAsked { .. }
+    ));
+    large.lab.model.advance(6 * HOUR);
+    let report = large.lab.guard().sweep().await;
+    assert!(report.judged.verdicts.is_empty(), "{:?}", report.judged.verdicts);
+    assert_eq!(
+        (large.calls("RestoreObject"), large.calls("CreateMultipartUpload")),
+        (1, 0)
+    );
+    let current = large.lab.bucket.current(&large.key).expect("it is visible");
+    assert_eq!(current.id, large.version);
+}

@@ -1,5 +1,6 @@
 //! The stories of the guard, told on the model with checkpoints that real Flink wrote.
 
+mod archived;
 mod claimed;
 mod copying;
 mod cost;

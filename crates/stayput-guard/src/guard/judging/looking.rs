@@ -19,7 +19,7 @@ use crate::port::PortErrorKind;
 use crate::survey::first_written;
 
 /// A rule that would take a copy within this is worth a finding before the first copy.
-const COPIES_MUST_LIVE: std::time::Duration = std::time::Duration::from_secs(7 * 86_400);
+pub(super) const COPIES_MUST_LIVE: std::time::Duration = std::time::Duration::from_secs(7 * 86_400);
 
 impl<R, J, H> Bench<'_, R, J, H>
 where

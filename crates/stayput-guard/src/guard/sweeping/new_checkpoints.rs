@@ -11,7 +11,7 @@ use stayput_core::catalogue::SnapshotId;
 use stayput_core::loss::MetadataState;
 use stayput_core::reference_index::SnapshotNo;
 use stayput_core::snapshot::{JobDirectory, Snapshot};
-use stayput_core::verdict::LaterReason;
+use stayput_core::verdict::{LaterReason, NeededBy};
 
 use super::{
     BatchReport, Class, Eyes, JOBS_AT_ONCE, Journal, Judged, Look, Moment, Notice, ObjectLocation, Outcome,
@@ -73,7 +73,18 @@ impl NewCheckpoints {
         }
     }
 
-    /// What is told without any deletion, of objects that nobody was told of in this call.
+    /// What lies in an archive, of objects that nobody was told of in this call.
+    pub(in crate::guard) fn archived(&mut self, judged: &[Judged]) -> BTreeMap<ObjectLocation, NeededBy> {
+        let answered: BTreeSet<&ObjectLocation> = judged.iter().map(|j| &j.verdict.location).collect();
+        let mut archived = BTreeMap::new();
+        for of_job in &mut self.0 {
+            archived.append(&mut of_job.look.archived);
+        }
+        archived.retain(|location, _| !answered.contains(location));
+        archived
+    }
+
+    /// What is told without any deletion, likewise.
     pub(in crate::guard) fn reports(&mut self, judged: &[Judged]) -> Vec<Judged> {
         let answered: BTreeSet<&ObjectLocation> = judged.iter().map(|j| &j.verdict.location).collect();
         let mut reports: BTreeMap<ObjectLocation, Judged> = BTreeMap::new();
