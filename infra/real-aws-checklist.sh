@@ -23,8 +23,8 @@ expect() { # QUESTION WANTED GOT
   if [ "$2" = "$3" ]; then say ok "$1"; else say DIFFERS "$1: expected $2, got ${3:-nothing}"; fi
 }
 
-copy_back() { # KEY VERSION -> HTTP status or error code
-  aws s3api copy-object --bucket "$bucket" --key "$1" --copy-source "$bucket/$1?versionId=$2" --if-none-match '*' \
+copy_back() { # KEY VERSION [CONDITION VALUE] -> error code, or nothing
+  aws s3api copy-object --bucket "$bucket" --key "$1" --copy-source "$bucket/$1?versionId=$2" "${3:---if-none-match}" "${4:-*}" \
     --metadata-directive REPLACE --metadata stayput-count=1 --tagging-directive COPY 2>&1 >/dev/null |
     sed -n 's/.*An error occurred (\([A-Za-z]*\)).*/\1/p'
 }
@@ -58,6 +58,13 @@ begin() {
   expect "a copy of a hidden version onto its own key with If-None-Match: * is made" "" "$(copy_back named/tagged "$source")"
   expect "a second one is refused, as something is visible" PreconditionFailed "$(copy_back named/tagged "$source")"
   expect "the copy has the tags of its source" yes "$(aws s3api get-object-tagging --bucket "$bucket" --key named/tagged --query 'TagSet[0].Value' --output text)"
+
+  # What is visible is copied onto itself on condition that it is still that, and not once somebody wrote.
+  etag=$(aws s3api head-object --bucket "$bucket" --key named/tagged --query ETag --output text)
+  expect "a copy onto itself with If-Match its ETag is made" "" "$(copy_back named/tagged "$source" --if-match "$etag")"
+  echo other > "$kept/other"
+  aws s3api put-object --bucket "$bucket" --key named/tagged --body "$kept/other" >/dev/null
+  expect "a copy onto what somebody else wrote since is refused" PreconditionFailed "$(copy_back named/tagged "$source" --if-match "$etag")"
 
   # Deletions of all kinds, for the events.
   aws s3api delete-object --bucket "$bucket" --key 'named/a b+c%d' >/dev/null
