@@ -9,7 +9,7 @@ use stayput_core::location::ObjectLocation;
 use stayput_core::report::finding::{FindingCode, Severity};
 use stayput_core::restoring::{Permit, Source};
 use stayput_core::timestamp::Timestamp;
-use stayput_core::verdict::{Basis, Outcome, Verdict};
+use stayput_core::verdict::{Basis, Incident, Outcome, Verdict};
 use stayput_core::version::VersionId;
 use stayput_guard::batch::{Acted, Done};
 use stayput_guard::port::{PortError, PortErrorKind};
@@ -94,6 +94,7 @@ fn put_back() -> Acted {
     Acted {
         verdict: Verdict {
             location: object.clone(),
+            incident: Incident::Deletion,
             outcome: Outcome::Restore(Permit::by_a_person(object, source)),
             findings: Vec::new(),
             basis: Basis::Referenced,
