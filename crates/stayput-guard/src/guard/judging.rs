@@ -448,6 +448,7 @@ where
         judged.extend(gone.into_iter().map(|(metadata, class)| {
             Judged::from(Verdict {
                 location: metadata.clone(),
+                incident: Incident::Deletion,
                 outcome: Outcome::Lost(FindingCode::PurgedVersion),
                 findings: Vec::new(),
                 basis: Basis::Referenced,
