@@ -105,6 +105,13 @@ impl Oracle<'_> {
                 _ => ToldAs::Nobody,
             }
         };
+        // Flink's discard of what nobody used for so long, as messages said; its process remembers that without a journal, too.
+        let discard_of_what_nobody_used = || {
+            hiding.at - need.snapshot.completed > FORGOTTEN
+                && need.snapshot.is_own(key)
+                && told_as(self.world.telling, hiding.by) == ToldAs::Flink
+                && self.ledger.heard_at(hiding.event).is_some()
+        };
         if !scene.store.has_version(key, length) {
             // Nobody can bring it back; people must know.
             let hidden = scene.store.hiding(&need.snapshot.metadata);
@@ -121,6 +128,7 @@ impl Oracle<'_> {
                 || may_be_discarded
                 || pointer_of_flinks
                 || unread_tail
+                || discard_of_what_nobody_used()
                 || told_paused()
                 || told_overwritten()
                 || told_reused()
@@ -325,15 +333,7 @@ impl Oracle<'_> {
                 Some(format!("told as {told:?}, it was taken for a discard"))
             }
             (ToldAs::Flink | ToldAs::Nobody, Some(_)) => None,
-            // Flink's discard of what nobody used for so long.
-            (ToldAs::Flink | ToldAs::Nobody, None)
-                if forgotten
-                    && need.snapshot.is_own(key)
-                    && told_as(self.world.telling, hiding.by) == ToldAs::Flink
-                    && self.ledger.heard_at(hiding.event).is_some() =>
-            {
-                None
-            }
+            (ToldAs::Flink | ToldAs::Nobody, None) if discard_of_what_nobody_used() => None,
             (ToldAs::Flink | ToldAs::Nobody, None) if self.was_claimed(need) => None,
             (ToldAs::Flink | ToldAs::Nobody, None) => silent(),
         }
