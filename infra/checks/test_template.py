@@ -29,6 +29,7 @@ EVERYTHING = {
     "ControlBucket": "ops",
     "ControlPrefix": "watch/",
     "Protect": "all",
+    "Strategy": "unhide",
     "CopyStorageClass": "STANDARD_IA",
     "DormantAfter": "30d",
     "SettleSeconds": 120,
@@ -47,6 +48,7 @@ EVERYTHING = {
 # Sets of parameters that switch every condition both ways.
 SWITCHES = {
     "Mode": ["observe", "restore"],
+    "Strategy": ["copy", "unhide"],
     "ControlBucket": ["", "ops"],
     "SavepointPrefix": ["", "savepoints/"],
     "HaPrefix": ["", "ha/"],
@@ -107,6 +109,8 @@ def documents_of(resolved):
         yield "tell"
     if p["Mode"] == "restore":
         yield "copy"
+        if p["Strategy"] == "unhide":
+            yield "unhide"
         if p["MoreObjectArns"]:
             yield "copy-more"
     if p["KmsKeyArns"]:
@@ -138,10 +142,13 @@ class Permissions(unittest.TestCase):
             seen += 1
         self.assertEqual(seen, 2 ** len(SWITCHES))
 
-    def test_no_role_may_delete_or_do_anything_with_everything(self):
+    def test_no_role_may_delete_unless_it_unhides_or_do_anything_with_everything(self):
         statements = 0
         for resolved in switched():
-            for policy in policies_of(resolved).values():
+            for name, policy in policies_of(resolved).items():
+                if name == "unhide":
+                    self.assertEqual((resolved.parameters["Mode"], resolved.parameters["Strategy"]), ("restore", "unhide"))
+                    continue
                 for statement in policy["Statement"]:
                     statements += 1
                     self.assertEqual(statement["Effect"], "Allow")
@@ -153,7 +160,7 @@ class Permissions(unittest.TestCase):
                         self.assertNotEqual(resource, "*")
         self.assertGreater(statements, 1000)
 
-    def test_who_undoes_by_hand_may_remove_versions_below_the_roots_and_hide_nothing(self):
+    def test_who_unhides_may_remove_versions_below_the_roots_and_hide_nothing(self):
         resolved = Resolved(TEMPLATE, **EVERYTHING)
         allow, elsewhere, hide = document("unhide", resolved)["Statement"]
         self.assertEqual((allow["Effect"], allow["Action"]), ("Allow", ["s3:DeleteObjectVersion"]))

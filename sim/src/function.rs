@@ -590,7 +590,7 @@ fn said(acted: &Acted) -> Said {
     let verdict = &acted.verdict;
     let (did, why) = match (&verdict.outcome, &acted.done) {
         (Outcome::Leave(reason), _) => (Did::Left, reason.word().to_owned()),
-        (Outcome::Restore(_), Done::Copied { .. } | Done::AlreadyCopied) => {
+        (Outcome::Restore(_), Done::Copied { .. } | Done::AlreadyCopied | Done::Unhidden { .. }) => {
             (Did::Restored, "copied".to_owned())
         }
         (Outcome::Restore(_), done) => (Did::NotRestored, format!("{done:?}")),

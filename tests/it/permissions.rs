@@ -44,6 +44,7 @@ fn needs(request: &Request) -> Vec<Need> {
         ("GET", true) if asks("lifecycle") => vec![need("GetLifecycleConfiguration")],
         ("GET", false) if asks("uploadId") => vec![need("ListMultipartUploadParts")],
         ("DELETE", false) if asks("uploadId") => vec![need("AbortMultipartUpload")],
+        ("DELETE", false) if of_version => vec![need("DeleteObjectVersion")],
         ("GET", false) if asks("tagging") && of_version => vec![need("GetObjectVersionTagging")],
         ("POST", false) if asks("restore") => vec![need("RestoreObject")],
         // Begins an upload, with tags or without, or completes it.
@@ -138,6 +139,10 @@ fn statements(documents: &[&str], bucket: &str, control: &str) -> Vec<Statement>
         assert!(!text.contains("${"), "{document}: {text}");
         let policy: Value = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{document}: {e}"));
         for statement in policy["Statement"].as_array().expect("statements") {
+            if document == &"unhide" && statement["Effect"] == "Deny" {
+                // What it denies is all but what it allows, and hiding.
+                continue;
+            }
             assert_eq!(statement["Effect"], "Allow", "{document}");
             found.push(Statement {
                 name: format!("{document}.{}", statement["Sid"].as_str().expect("a Sid")),
@@ -216,7 +221,7 @@ fn name_of_upload(bucket: &str, key: &str) -> String {
 }
 
 /// Everything that the function asks for when files that are needed go, one told of and one not; the second one is large.
-fn asked_for(bucket: &str, control: Option<&str>, settings: &str) -> Option<BTreeSet<Need>> {
+fn asked_for(bucket: &str, control: Option<&str>, settings: &str, strategy: &str) -> Option<BTreeSet<Need>> {
     let (Some(emulator), Some(url), Some(bootstrap)) = (emulator(), ministack(), bootstrap("rie")) else {
         return None;
     };
@@ -247,7 +252,7 @@ fn asked_for(bucket: &str, control: Option<&str>, settings: &str) -> Option<BTre
     let (above, source) = (size(told), cloud.version(bucket, untold));
     let recorder = Recorder::before(&url);
     let settings = format!(
-        "{settings}{control}copy_in_parts_above = \"{above}B\"\nsettle = \"1s\"\n[[roots]]\nuri = \"s3://{bucket}/flink/\"\nkind = \"checkpoints\"\n\
+        "{settings}{control}copy_in_parts_above = \"{above}B\"\nsettle = \"1s\"\n[[roots]]\nuri = \"s3://{bucket}/flink/\"\nkind = \"checkpoints\"\nstrategy = \"{strategy}\"\n\
          [[roots]]\nuri = \"s3://{bucket}/savepoints/\"\nkind = \"savepoints\"\n\
          [[roots]]\nuri = \"s3://{bucket}/ha/\"\nkind = \"ha\"\n[flink]\nprincipals = [\"AROAFLINK\"]\n"
     );
@@ -299,15 +304,24 @@ fn asked_for(bucket: &str, control: Option<&str>, settings: &str) -> Option<BTre
     Some(requests.iter().flat_map(needs).collect())
 }
 
+fn allows(s: &Statement, (action, arn): &Need) -> bool {
+    s.actions.contains(action) && s.resources.iter().any(|pattern| covers(pattern, arn))
+}
+
 fn compare(mode: &str, asked: &BTreeSet<Need>, statements: &[Statement]) {
-    let allows = |s: &Statement, (action, arn): &Need| {
-        s.actions.contains(action) && s.resources.iter().any(|pattern| covers(pattern, arn))
-    };
+    nothing_is_missing(mode, asked, statements);
+    nothing_is_spare(mode, asked, statements);
+}
+
+fn nothing_is_missing(mode: &str, asked: &BTreeSet<Need>, statements: &[Statement]) {
     let missing: Vec<&Need> = asked
         .iter()
         .filter(|need| !statements.iter().any(|s| allows(s, need)))
         .collect();
     assert!(missing.is_empty(), "mode {mode}: no policy allows {missing:#?}");
+}
+
+fn nothing_is_spare(mode: &str, asked: &BTreeSet<Need>, statements: &[Statement]) {
     let mut spare = Vec::new();
     for statement in statements {
         for action in &statement.actions {
@@ -323,7 +337,7 @@ fn compare(mode: &str, asked: &BTreeSet<Need>, statements: &[Statement]) {
 #[test]
 fn observing_asks_for_what_its_policy_allows_and_for_all_of_it() {
     let bucket = "permissions-observe";
-    if let Some(asked) = asked_for(bucket, None, "") {
+    if let Some(asked) = asked_for(bucket, None, "", "copy") {
         compare("observe", &asked, &statements(&["read"], bucket, ""));
     }
 }
@@ -331,7 +345,7 @@ fn observing_asks_for_what_its_policy_allows_and_for_all_of_it() {
 #[test]
 fn observing_with_a_memory_writes_there_alone() {
     let (bucket, control) = ("permissions-memory", "permissions-memory-ops");
-    if let Some(asked) = asked_for(bucket, Some(control), "") {
+    if let Some(asked) = asked_for(bucket, Some(control), "", "copy") {
         let allowed = statements(&["read", "control"], bucket, control);
         compare("observe", &asked, &allowed);
     }
@@ -340,9 +354,21 @@ fn observing_with_a_memory_writes_there_alone() {
 #[test]
 fn restoring_asks_for_what_its_policies_allow_and_for_all_of_it() {
     let (bucket, control) = ("permissions-restore", "permissions-restore-ops");
-    if let Some(asked) = asked_for(bucket, Some(control), "mode = \"restore\"\n") {
+    if let Some(asked) = asked_for(bucket, Some(control), "mode = \"restore\"\n", "copy") {
         let allowed = statements(&["read", "control", "copy"], bucket, control);
         compare("restore", &asked, &allowed);
+    }
+}
+
+#[test]
+fn unhiding_asks_for_what_its_policies_allow_and_for_all_of_it() {
+    let (bucket, control) = ("permissions-unhide", "permissions-unhide-ops");
+    if let Some(asked) = asked_for(bucket, Some(control), "mode = \"restore\"\n", "unhide") {
+        let allowed = statements(&["read", "control", "copy", "unhide"], bucket, control);
+        nothing_is_missing("unhide", &asked, &allowed);
+        // What it copies with is there for what can't be un-hidden, and was seen in use above.
+        nothing_is_spare("unhide", &asked, &statements(&["unhide"], bucket, control));
+        assert!(asked.iter().all(|(action, _)| action != "s3:DeleteObject"));
     }
 }
 
@@ -350,7 +376,7 @@ fn restoring_asks_for_what_its_policies_allow_and_for_all_of_it() {
 fn telling_asks_for_what_its_policy_allows_and_for_all_of_it() {
     let bucket = "permissions-tell";
     let settings = format!("findings_topic = \"{}\"\n", topic());
-    if let Some(asked) = asked_for(bucket, None, &settings) {
+    if let Some(asked) = asked_for(bucket, None, &settings, "copy") {
         compare(
             "observe, telling",
             &asked,

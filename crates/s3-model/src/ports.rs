@@ -5,12 +5,12 @@ use std::sync::Arc;
 use s3_documents::bucket::Versioning;
 use s3_documents::lifecycle::LifecycleConfiguration;
 use stayput_core::location::ObjectLocation;
-use stayput_core::restoring::{MAX_SINGLE_COPY_BYTES, Permit};
+use stayput_core::restoring::{MAX_SINGLE_COPY_BYTES, Marker, Permit};
 use stayput_core::timestamp::Timestamp;
 use stayput_core::version::VersionId;
 use stayput_guard::port::{
     Clock, Copied, CopyOnCondition, Listing, ObjectBody, ObjectHead, PortError, PortErrorKind, Reading,
-    VersionListing, VersionsOf,
+    RemoveMarker, VersionListing, VersionsOf,
 };
 
 use crate::client::{Model, Refusal};
@@ -93,6 +93,31 @@ impl CopyOnCondition for Model {
             location.key(),
             Some(source),
             |model| (model.copy(permit), 1),
+        )
+    }
+}
+
+impl RemoveMarker for Model {
+    async fn remove_marker(&self, marker: &Marker) -> Result<(), PortError> {
+        let at = marker.location();
+        self.call(
+            "DeleteObject",
+            at.bucket(),
+            at.key(),
+            Some(marker.id()),
+            |model| {
+                let removed = model.existing(at.bucket()).map(|bucket| {
+                    let principal = model.principal();
+                    let hand = Hand {
+                        world: &model.world,
+                        principal: &principal,
+                    };
+                    bucket
+                        .contents()
+                        .delete_version(hand, at.key(), marker.id(), EventKind::Deleted);
+                });
+                (removed, 1)
+            },
         )
     }
 }

@@ -23,6 +23,7 @@ use crate::s3::S3;
 
 mod carried;
 mod in_parts;
+mod markers;
 mod thawing;
 
 /// So often a copy is tried in one call where each attempt needs a look; then it is left to the message that comes again.

@@ -3,7 +3,7 @@
 //! | port | here |
 //! | --- | --- |
 //! | [`Reading`](stayput_guard::port::Reading) | [`Bucket reading`](s3::S3): every page is read, or the call fails |
-//! | [`CopyOnCondition`](stayput_guard::port::CopyOnCondition), [`CopyInParts`](stayput_guard::port::CopyInParts) | [`copies::Copies`] |
+//! | [`CopyOnCondition`](stayput_guard::port::CopyOnCondition), [`CopyInParts`](stayput_guard::port::CopyInParts), [`RemoveMarker`](stayput_guard::port::RemoveMarker) | [`copies::Copies`] |
 //! | [`Journal`](stayput_guard::port::Journal) | [`journal::S3Journal`] |
 //! | [`Clock`](stayput_guard::port::Clock) | [`clock::SystemClock`] |
 //!

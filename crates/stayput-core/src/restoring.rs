@@ -4,8 +4,10 @@ use crate::location::ObjectLocation;
 use crate::timestamp::Timestamp;
 use crate::version::VersionId;
 
+mod markers;
 pub mod parts;
 
+pub use markers::{CopiedInstead, Marker, Unhiding};
 pub use parts::MAX_SINGLE_COPY_BYTES;
 
 /// User metadata that a copy carries beside the object's own. Lower case, as S3 keeps them.

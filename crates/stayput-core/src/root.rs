@@ -35,6 +35,17 @@ pub enum Protect {
     Report,
 }
 
+/// How an object comes back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Strategy {
+    /// A copy of its version onto its own key. Takes no permission to delete, and the copy is young again.
+    #[default]
+    Copy,
+    /// Its delete markers are removed; a copy where that can't be or wouldn't last. Takes `s3:DeleteObjectVersion`.
+    Unhide,
+}
+
 /// A prefix that Flink writes below.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Root {
@@ -46,6 +57,8 @@ pub struct Root {
     pub kind: RootKind,
     /// How far to go.
     pub protect: Protect,
+    /// How objects come back.
+    pub strategy: Strategy,
     /// The storage class of copies; `None`: STANDARD.
     pub storage_class: Option<String>,
 }
@@ -119,6 +132,7 @@ impl Root {
             entropy,
             kind,
             protect: Protect::Default,
+            strategy: Strategy::Copy,
             storage_class: None,
         })
     }

@@ -66,6 +66,8 @@ struct Prepared {
     /// What nobody can read: rules, which then explain no deletion and forecast nothing.
     unknown: Vec<String>,
     rules: BTreeMap<String, LifecycleConfiguration>,
+    /// Buckets whose rules nobody may read.
+    rules_unknown: BTreeSet<String>,
     versioning: BTreeMap<String, Versioning>,
 }
 
@@ -244,6 +246,10 @@ where
                         }
                         let cause = ToldCauses::cause_in(deleted, &self.mandate.principals);
                         let purge = deleted.is_purge();
+                        // No Stayput removes versions: that was a marker.
+                        if purge && cause == Cause::Ours {
+                            continue;
+                        }
                         if let (false, Some(marker)) = (purge, &deleted.version_id) {
                             self.told
                                 .tell(&location, &VersionId::new(&**marker), cause.clone());
@@ -335,6 +341,10 @@ where
             unknown: (self.buckets.values())
                 .filter_map(|b| b.rules_unknown.clone())
                 .collect(),
+            rules_unknown: (self.buckets.iter())
+                .filter(|(_, b)| b.rules_unknown.is_some())
+                .map(|(name, _)| name.clone())
+                .collect(),
             rules: (self.buckets.iter())
                 .map(|(name, b)| (name.clone(), b.rules.clone()))
                 .collect(),
@@ -357,6 +367,7 @@ where
             told: &self.told,
             switches: &prepared.switches,
             rules: &prepared.rules,
+            rules_unknown: &prepared.rules_unknown,
             now,
         };
         (eyes, &mut self.survey, &self.hand)

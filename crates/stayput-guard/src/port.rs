@@ -1,7 +1,8 @@
 //! What the use cases ask of the world, one capability a trait.
 //!
 //! Reading is for everyone. Only [`Restoring`] changes anything under a root, and it takes a
-//! [`Permit`]. No trait here can delete anything but what was never visible: parts of an upload that Stayput began itself.
+//! [`Permit`]. No trait here can delete data, but for what was never visible: parts of an upload that Stayput began itself.
+//! [`RemoveMarker`] removes delete markers, and asks for what only a marker in a listing makes.
 
 use std::future::Future;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use s3_documents::bucket::Versioning;
 use s3_documents::lifecycle::LifecycleConfiguration;
 use stayput_core::location::ObjectLocation;
-use stayput_core::restoring::Permit;
+use stayput_core::restoring::{Marker, Permit};
 use stayput_core::thaw::{Readability, ThawOrder};
 use stayput_core::timestamp::Timestamp;
 use stayput_core::version::{VersionEntry, VersionId};
@@ -241,10 +242,17 @@ pub trait Thaw {
     fn thaw(&self, permit: &Permit) -> impl Future<Output = Result<Duration, PortError>> + Send;
 }
 
-/// All that an acting guard does to objects under a root.
-pub trait Restoring: CopyOnCondition + CopyInParts + Thaw {}
+/// Making a version that is still there visible again.
+pub trait RemoveMarker {
+    /// DeleteObject of a delete marker by its version id. That it is gone already is no failure. No data can go: a [`Marker`] names what was listed as
+    /// a marker, under an id that nothing else ever has.
+    fn remove_marker(&self, marker: &Marker) -> impl Future<Output = Result<(), PortError>> + Send;
+}
 
-impl<M: CopyOnCondition + CopyInParts + Thaw> Restoring for M {}
+/// All that an acting guard does to objects under a root.
+pub trait Restoring: CopyOnCondition + CopyInParts + Thaw + RemoveMarker {}
+
+impl<M: CopyOnCondition + CopyInParts + Thaw + RemoveMarker> Restoring for M {}
 
 /// A copy that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]

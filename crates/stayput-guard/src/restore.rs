@@ -3,7 +3,8 @@
 use std::future::Future;
 use std::time::Duration;
 
-use stayput_core::restoring::{Permit, copy_metadata};
+use stayput_core::restoring::{Marker, Permit, copy_metadata};
+use stayput_core::root::Strategy;
 use stayput_core::timestamp::Timestamp;
 use stayput_core::version::{KeyHistory, VersionKind};
 
@@ -13,6 +14,7 @@ use crate::port::{Copied, Journal, OwnUpload, PortError, PortErrorKind, Reading,
 use crate::survey::Eyes;
 
 mod parts;
+mod unhiding;
 
 pub(crate) use parts::abandon_unneeded;
 
@@ -54,6 +56,9 @@ pub trait Hand {
 
     /// Asks for archived bytes. How long that takes at the most; `None`: it only observes.
     fn thaw(&self, permit: &Permit) -> impl Future<Output = Result<Option<Duration>, PortError>> + Send;
+
+    /// Removes a delete marker; nothing if it only observes.
+    fn remove_marker(&self, marker: &Marker) -> impl Future<Output = Result<(), PortError>> + Send;
 
     /// Abandons an upload of ours.
     fn abandon(&self, upload: &OwnUpload) -> impl Future<Output = Result<(), PortError>> + Send;
@@ -97,6 +102,10 @@ impl Hand for Observing {
         Ok(None)
     }
 
+    async fn remove_marker(&self, _: &Marker) -> Result<(), PortError> {
+        Ok(())
+    }
+
     async fn abandon(&self, _: &OwnUpload) -> Result<(), PortError> {
         Ok(())
     }
@@ -127,12 +136,16 @@ impl<M: Restoring + Sync> Hand for Acting<M> {
         self.port.thaw(permit).await.map(Some)
     }
 
+    async fn remove_marker(&self, marker: &Marker) -> Result<(), PortError> {
+        self.port.remove_marker(marker).await
+    }
+
     async fn abandon(&self, upload: &OwnUpload) -> Result<(), PortError> {
         self.port.abandon(upload).await
     }
 }
 
-/// Copies one version back. What stands at the key afterwards is looked at whenever the answer leaves it open.
+/// Brings one version back: by a copy, or, where the strategy is to un-hide and that lasts, by removing its markers. What stands at the key afterwards is looked at whenever the answer leaves it open.
 ///
 /// # Errors
 /// [`PortErrorKind::Unreadable`] alone: no try will ever succeed before a person does something about the key of its encryption.
@@ -140,7 +153,14 @@ pub(crate) async fn put_back<R: Reading + Sync, J: Journal + Sync, H: Hand>(
     eyes: &Eyes<'_, R, J>,
     hand: &H,
     permit: &Permit,
+    strategy: Strategy,
 ) -> Result<Done, PortError> {
+    if H::ACTS
+        && strategy == Strategy::Unhide
+        && let Some(done) = unhiding::unhide(eyes, hand, permit).await
+    {
+        return Ok(done);
+    }
     let mut last = String::new();
     for _ in 0..TRIES {
         let hidden_at = if permit.source().size > hand.single() && !permit.is_repair() {

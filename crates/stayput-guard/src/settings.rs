@@ -8,7 +8,7 @@ use stayput_core::cause::Principals;
 use stayput_core::location::{Location, ObjectLocation};
 use stayput_core::metadata_limit::MetadataLimit;
 use stayput_core::restoring::parts::{MAX_SINGLE_COPY_BYTES, PartSizes};
-use stayput_core::root::{Protect, Root, RootError, RootKind, Roots};
+use stayput_core::root::{Protect, Root, RootError, RootKind, Roots, Strategy};
 use stayput_core::thaw::{ThawOrder, ThawTier};
 use stayput_core::timestamp::Timestamp;
 use stayput_core::verdict::Policy;
@@ -159,6 +159,8 @@ struct RootDocument {
     entropy: Option<String>,
     #[serde(default)]
     protect: Protect,
+    #[serde(default)]
+    strategy: Strategy,
     storage_class: Option<String>,
 }
 
@@ -265,6 +267,7 @@ impl Settings {
                 kind,
                 entropy: None,
                 protect: Protect::Default,
+                strategy: Strategy::Copy,
                 storage_class: None,
             });
         }
@@ -320,6 +323,7 @@ impl Settings {
         for r in document.roots {
             let mut root = Root::new(&r.uri, r.kind, r.entropy.as_deref())?;
             root.protect = r.protect;
+            root.strategy = r.strategy;
             if let Some(class) = r.storage_class.as_ref().filter(|class| is_archive_class(class)) {
                 return Err(SettingsError::CopiesInArchive(class.clone()));
             }

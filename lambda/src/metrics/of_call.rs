@@ -18,7 +18,7 @@ pub(crate) struct Collected {
 impl Collected {
     pub(crate) fn add(&mut self, report: &BatchReport) {
         for acted in &report.verdicts {
-            if let (Done::Copied { .. }, Some(deleted_at), Some(acted_at)) =
+            if let (Done::Copied { .. } | Done::Unhidden { .. }, Some(deleted_at), Some(acted_at)) =
                 (&acted.done, acted.deleted_at, report.acted_at)
             {
                 let millis = acted_at.since(deleted_at).as_millis();

@@ -5,14 +5,17 @@ use aws_sdk_s3::types::{
     LifecycleRuleFilter, NoncurrentVersionExpiration, Tag,
 };
 use s3_documents::bucket::Versioning;
-use s3_documents::lifecycle::Expiration;
+use s3_documents::lifecycle::{Expiration, LifecycleConfiguration};
+use stayput_aws::clock::SystemClock;
 use stayput_aws::copies::Copies;
 use stayput_aws::journal::S3Journal;
 use stayput_aws::s3::S3;
 use stayput_core::location::ObjectLocation;
-use stayput_core::restoring::{Permit, Source, copy_metadata};
+use stayput_core::restoring::{Permit, Source, Unhiding, copy_metadata};
 use stayput_core::version::{KeyHistory, VersionId, VersionKind};
-use stayput_guard::port::{CopyOnCondition, Journal, PortErrorKind, Reading, VersionsOf};
+use stayput_guard::port::{
+    Clock, CopyOnCondition, Journal, PortErrorKind, Reading, RemoveMarker, VersionsOf,
+};
 
 use crate::server::{Bucket, Server, on_servers};
 
@@ -21,6 +24,7 @@ on_servers! {
     a_hidden_object_comes_back_with_its_own_metadata_and_ours;
     nothing_is_copied_onto_what_is_visible;
     a_visible_version_is_copied_onto_itself_and_onto_nothing_else;
+    markers_go_and_the_version_below_them_is_visible_as_it_was;
     listings_are_whole_beyond_one_page_of_a_thousand;
     keys_are_listed_as_they_are_written;
     what_isnt_there_is_not_found_whatever_it_is;
@@ -151,6 +155,32 @@ async fn a_visible_version_is_copied_onto_itself_and_onto_nothing_else(server: S
         let refused = copies.copy_on_condition(&first).await.unwrap_err();
         assert_eq!(refused.kind, PortErrorKind::Precondition, "{step}: {refused}");
         assert_eq!(bucket.history(&reading, "k").await, before, "{step}");
+    }
+}
+
+async fn markers_go_and_the_version_below_them_is_visible_as_it_was(server: Server) {
+    let Some(url) = server.url() else { return };
+    let bucket = Bucket::versioned(&url).await;
+    let reading = S3::new(&bucket.connection);
+    let copies = Copies::new(&bucket.connection, None, 100);
+    for key in special(server) {
+        let written = bucket.put(key, b"state").await;
+        let before = bucket.history(&reading, key).await;
+        bucket.delete(key).await;
+        let history = bucket.history(&reading, key).await;
+        let permit = permit(bucket.at(key), &history);
+        let rules = LifecycleConfiguration::default();
+        let unhiding = Unhiding::of(&permit, &history, Some(&rules), SystemClock.now()).unwrap();
+        // That it is gone already is no failure.
+        for _ in 0..2 {
+            for marker in unhiding.markers() {
+                copies.remove_marker(marker).await.unwrap();
+            }
+        }
+        let after = bucket.history(&reading, key).await;
+        assert_eq!(after, before, "{key}");
+        let head = reading.head(&bucket.at(key), None).await.unwrap();
+        assert_eq!(head.version.as_ref(), Some(&written), "{key}");
     }
 }
 

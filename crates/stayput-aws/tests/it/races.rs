@@ -331,6 +331,7 @@ async fn two_guards_bring_a_file_back_once_or_both_see_that_it_is_there(server: 
                 Done::Failed(_)
                 | Done::WrittenByOthers
                 | Done::WouldCopy
+                | Done::Unhidden { .. }
                 | Done::Unfinished { .. }
                 | Done::ThawAsked { .. } => panic!("{told}"),
             }

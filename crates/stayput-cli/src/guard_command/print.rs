@@ -69,9 +69,10 @@ fn exit_of(told: &Told<'_>) -> Exit {
             _ if verdict.basis == Basis::Unknown => Exit::CantTell,
             (Outcome::Later { .. }, _) => Exit::CantTell,
             (Outcome::Report(_) | Outcome::Lost(_), _) => Exit::Findings,
-            (Outcome::Restore(_), Done::Copied { .. } | Done::AlreadyCopied | Done::WrittenByOthers) => {
-                Exit::Fine
-            }
+            (
+                Outcome::Restore(_),
+                Done::Copied { .. } | Done::AlreadyCopied | Done::Unhidden { .. } | Done::WrittenByOthers,
+            ) => Exit::Fine,
             (Outcome::Restore(_), Done::Nothing | Done::WouldCopy | Done::ThawAsked { .. }) => Exit::Findings,
             (Outcome::Leave(_), _) => Exit::Fine,
         });
@@ -112,7 +113,12 @@ fn write_text(told: &Told<'_>, out: &mut dyn Write) -> io::Result<()> {
     for finding in &report.findings {
         writeln!(out, "finding  {}", Shown(&finding.to_string()))?;
     }
-    let put_back = |acted: &&Acted| matches!(acted.done, Done::Copied { .. } | Done::AlreadyCopied);
+    let put_back = |acted: &&Acted| {
+        matches!(
+            acted.done,
+            Done::Copied { .. } | Done::AlreadyCopied | Done::Unhidden { .. }
+        )
+    };
     let put_back = report.verdicts.iter().filter(put_back).count() as u64;
     for (word, what) in told.gaps() {
         writeln!(out, "{word:<8} {}", Shown(what))?;

@@ -44,7 +44,8 @@ impl Line {
             | Done::Nothing
             | Done::WouldCopy
             | Done::Copied { .. }
-            | Done::AlreadyCopied => None,
+            | Done::AlreadyCopied
+            | Done::Unhidden { .. } => None,
         };
         Self {
             look,

@@ -24,6 +24,11 @@ pub enum Done {
     },
     /// An earlier call of ours had copied it already.
     AlreadyCopied,
+    /// The markers that hid it were removed, so that it is visible as it was.
+    Unhidden {
+        /// How many.
+        markers: usize,
+    },
     /// Somebody else wrote the key meanwhile: theirs stays.
     WrittenByOthers,
     /// It is copied in parts, and there was no time for all of them: the next look goes on.
@@ -202,6 +207,13 @@ fn what_follows(verdict: &Verdict, done: &Done) -> String {
                 "Version {} was copied {}{window}; a restore of the job finds it.",
                 permit.source().version,
                 where_to(permit)
+            )
+        }
+        (Outcome::Restore(permit), Done::Unhidden { markers }) => {
+            let (s, were) = if *markers == 1 { ("", "was") } else { ("s", "were") };
+            format!(
+                "The delete marker{s} above version {} {were} removed, so that it is visible as before; a restore of the job finds it.",
+                permit.source().version
             )
         }
         (Outcome::Restore(_), Done::AlreadyCopied) => {

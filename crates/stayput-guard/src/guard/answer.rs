@@ -8,6 +8,7 @@ use stayput_core::layout::Place;
 use stayput_core::loss::MetadataState;
 use stayput_core::report::finding::FindingCode;
 use stayput_core::restoring::Permit;
+use stayput_core::root::Strategy;
 use stayput_core::verdict::{Basis, LaterReason};
 use stayput_core::version::KeyHistory;
 
@@ -193,6 +194,9 @@ where
     async fn spend(&self, judged: &[Judged], done: &[Done]) -> Option<String> {
         let mut spent = Spent::default();
         for (j, done) in judged.iter().zip(done) {
+            if let Done::Unhidden { .. } = done {
+                spent.objects += 1;
+            }
             // A thaw costs as a copy does, and counts for itself.
             if let (Some(permit), Done::Copied { .. } | Done::ThawAsked { .. }) =
                 (asks_for_something(&j.verdict.outcome), done)
@@ -215,7 +219,7 @@ where
     /// Copies state files first, then each `_metadata` once everything it names is there.
     async fn act(&mut self, judged: &mut Vec<Judged>) -> Vec<Done> {
         let mut done = vec![Done::Nothing; judged.len()];
-        let mut files: Vec<(usize, Permit)> = Vec::new();
+        let mut files: Vec<(usize, Permit, Strategy)> = Vec::new();
         let mut metadata: Vec<usize> = Vec::new();
         for (n, j) in judged.iter().enumerate() {
             if let Outcome::Restore(permit) = &j.verdict.outcome {
@@ -223,25 +227,25 @@ where
                 if j.verdict.location.file_name() == METADATA_FILE && !permit.is_repair() {
                     metadata.push(n);
                 } else {
-                    files.push((n, permit.clone()));
+                    files.push((n, permit.clone(), self.strategy(&j.verdict)));
                 }
             }
         }
-        files.sort_by_key(|(n, _)| urgency(&judged[*n].verdict));
+        files.sort_by_key(|(n, ..)| urgency(&judged[*n].verdict));
         metadata.sort_by_key(|n| urgency(&judged[*n].verdict));
         self.ask_for_thaws(judged, &mut done).await;
         let (eyes, hand) = (&self.eyes, self.hand);
         let (large, files): (Vec<_>, Vec<_>) = files
             .into_iter()
-            .partition(|(_, permit)| permit.source().size > hand.single());
+            .partition(|(_, permit, _)| permit.source().size > hand.single());
         let mut copied: Vec<(usize, Result<Done, PortError>)> = stream::iter(files)
-            .map(|(n, permit)| async move { (n, put_back(eyes, hand, &permit).await) })
+            .map(|(n, permit, strategy)| async move { (n, put_back(eyes, hand, &permit, strategy).await) })
             .buffer_unordered(CONCURRENT)
             .collect()
             .await;
         // Their parts are copied at once; and where time runs short, one is whole rather than two halves.
-        for (n, permit) in large {
-            copied.push((n, put_back(eyes, hand, &permit).await));
+        for (n, permit, strategy) in large {
+            copied.push((n, put_back(eyes, hand, &permit, strategy).await));
         }
         for (n, result) in copied {
             done[n] = come_of(&mut judged[n], result);
@@ -253,7 +257,8 @@ where
             let later = match self.what_it_names(&location, judged, &done).await {
                 Ok(ItsFiles::AllThere) => {
                     if let Outcome::Restore(permit) = &judged[n].verdict.outcome {
-                        let result = put_back(&self.eyes, self.hand, permit).await;
+                        let strategy = self.strategy(&judged[n].verdict);
+                        let result = put_back(&self.eyes, self.hand, permit, strategy).await;
                         done[n] = come_of(&mut judged[n], result);
                     }
                     continue;
@@ -287,6 +292,15 @@ where
             }
         }
         done
+    }
+
+    /// How it comes back. What a rule took is copied in any case: as old as it was, it would be taken again the next night.
+    fn strategy(&self, verdict: &Verdict) -> Strategy {
+        let root = self.eyes.mandate.roots.find(&verdict.location);
+        match verdict.cause {
+            Cause::Lifecycle => Strategy::Copy,
+            _ => root.map_or(Strategy::Copy, |(root, _)| root.strategy),
+        }
     }
 
     /// Asks for what lies in an archive. It comes back at a later look, by the sweep or when S3 tells that it is there.

@@ -1,6 +1,6 @@
 //! What everybody needs who looks at the world, and the two questions that everybody asks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use s3_documents::lifecycle::LifecycleConfiguration;
 use stayput_core::cause::Cause;
@@ -23,10 +23,18 @@ pub(crate) struct Eyes<'g, R, J> {
     pub(crate) told: &'g ToldCauses,
     pub(crate) switches: &'g Switches,
     pub(crate) rules: &'g BTreeMap<String, LifecycleConfiguration>,
+    /// Buckets whose rules nobody may read, and that pass for buckets without any.
+    pub(crate) rules_unknown: &'g BTreeSet<String>,
     pub(crate) now: Timestamp,
 }
 
 impl<R: Reading + Sync, J: Journal + Sync> Eyes<'_, R, J> {
+    /// A bucket's rules, if somebody could read them.
+    pub(crate) fn known_rules(&self, bucket: &str) -> Option<&LifecycleConfiguration> {
+        let rules = self.rules.get(bucket)?;
+        (!self.rules_unknown.contains(bucket)).then_some(rules)
+    }
+
     /// All versions and markers of one key.
     pub(crate) async fn history(&self, location: &ObjectLocation) -> Result<KeyHistory, PortError> {
         let of = VersionsOf {

@@ -28,4 +28,5 @@ mod sweep;
 mod tails;
 mod template_settings;
 mod thawing;
+mod unhiding;
 mod unread;

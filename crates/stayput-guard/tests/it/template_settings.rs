@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
-use stayput_core::root::{Protect, Root, RootKind};
+use stayput_core::root::{Protect, Root, RootKind, Strategy};
 use stayput_guard::settings::{Mode, Settings};
 use stayput_guard::topic::TopicArn;
 
@@ -41,8 +41,8 @@ fn a_stack_with_nothing_but_a_bucket_observes_with_the_defaults() {
     let roots: Vec<_> = m.roots.iter().collect();
     assert_eq!(roots.len(), 1);
     assert_eq!(
-        (roots[0].kind, roots[0].protect),
-        (RootKind::Checkpoints, Protect::Default)
+        (roots[0].kind, roots[0].protect, roots[0].strategy),
+        (RootKind::Checkpoints, Protect::Default, Strategy::Copy)
     );
 }
 
@@ -108,4 +108,8 @@ fn every_parameter_reaches_the_setting_that_it_is_for() {
         ]
     );
     assert!(m.roots.iter().any(Root::has_entropy));
+    for root in m.roots.iter() {
+        let unhides = root.bucket() == "flink-state";
+        assert_eq!(root.strategy == Strategy::Unhide, unhides, "{}", root.prefix());
+    }
 }
