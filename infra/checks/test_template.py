@@ -45,6 +45,9 @@ EVERYTHING = {
     "KmsKeyArns": "arn:aws:kms:eu-west-1:111122223333:key/one,arn:aws:kms:eu-west-1:111122223333:key/two",
 }
 
+# What a reference to the parked queue gives.
+PARKED = "https://sqs.eu-west-1.amazonaws.com/111122223333/stayput-ParkedQueue"
+
 # Sets of parameters that switch every condition both ways.
 SWITCHES = {
     "Mode": ["observe", "restore"],
@@ -98,6 +101,7 @@ def documents_of(resolved):
     """Which documents these parameters ask for."""
     p = resolved.parameters
     yield "run"
+    yield "park"
     yield "read"
     if p["MoreBucketArns"]:
         yield "more-buckets"
@@ -221,7 +225,7 @@ class Settings(unittest.TestCase):
         text = Resolved(TEMPLATE, **parameters).value(
             TEMPLATE["Globals"]["Function"]["Environment"]["Variables"]["STAYPUT_CONFIG"]
         )
-        return json.loads(text.replace("<Role.RoleId>", "AROAOURS"))
+        return json.loads(text.replace("<Role.RoleId>", "AROAOURS").replace("<ParkedQueue>", PARKED))
 
     def test_the_settings_that_the_function_is_given_are_those_that_it_was_tested_with(self):
         made = {"least": self.settings(LEAST), "everything": self.settings(EVERYTHING)}
@@ -319,7 +323,7 @@ class Telling(unittest.TestCase):
 
     def test_alarms_rest_on_metrics_that_exist(self):
         alarms = self.resolved.resources("AWS::CloudWatch::Alarm")
-        self.assertGreaterEqual(len(alarms), 18)
+        self.assertGreaterEqual(len(alarms), 19)
         own = 0
         for name, alarm in alarms.items():
             metric = (alarm["Namespace"], alarm["MetricName"])
@@ -389,14 +393,35 @@ class Telling(unittest.TestCase):
     def test_a_message_that_waits_outlasts_the_last_look(self):
         judge = TEMPLATE["Resources"]["Judge"]["Properties"]
         queues = self.resolved.resources("AWS::SQS::Queue")
-        fed = [q for q in queues.values() if "RedrivePolicy" in q]
-        self.assertEqual(len(fed), 2)
-        for queue in fed:
+        fed = {name: queue for name, queue in queues.items() if "RedrivePolicy" in queue}
+        self.assertEqual(sorted(fed), ["LifecycleQueue", "ParkedQueue", "RemovalsQueue"])
+        for name, queue in fed.items():
             # AWS's advice for queues that feed functions.
             self.assertGreaterEqual(queue["VisibilityTimeout"], 6 * judge["Timeout"])
             # The last look at a checkpoint that Flink may be discarding comes an hour after the deletion.
             self.assertGreaterEqual(queue["VisibilityTimeout"] * queue["RedrivePolicy"]["maxReceiveCount"], 70 * 60)
-            self.assertLess(queue["MessageRetentionPeriod"], queues["DeadLetters"]["MessageRetentionPeriod"])
+            if name != "ParkedQueue":
+                self.assertLess(queue["MessageRetentionPeriod"], queues["DeadLetters"]["MessageRetentionPeriod"])
+
+    def test_what_is_parked_comes_back_to_the_function_and_is_kept_as_long_as_sqs_can(self):
+        queue = self.resolved.resources("AWS::SQS::Queue")["ParkedQueue"]
+        self.assertEqual(queue["MessageRetentionPeriod"], 14 * 86400)
+        self.assertEqual(queue["RedrivePolicy"]["deadLetterTargetArn"], "<DeadLetters.Arn>")
+        # Each message says how long it is kept back.
+        self.assertNotIn("DelaySeconds", queue)
+        judge = TEMPLATE["Resources"]["Judge"]["Properties"]
+        fed = {name: self.resolved.value(event["Properties"]) for name, event in judge["Events"].items()}
+        self.assertEqual(
+            {name: event["Queue"] for name, event in fed.items()},
+            {"Lifecycle": "<LifecycleQueue.Arn>", "Removals": "<RemovalsQueue.Arn>", "Parked": "<ParkedQueue.Arn>"},
+        )
+        for event in fed.values():
+            self.assertEqual(event["FunctionResponseTypes"], ["ReportBatchItemFailures"])
+        # No call that one queue may make is refused because of the others.
+        at_once = sum(event["ScalingConfig"]["MaximumConcurrency"] for event in fed.values())
+        pattern = TEMPLATE["Parameters"]["ReservedConcurrency"]["AllowedPattern"]
+        kept = [n for n in range(1, 1000) if re.search(pattern, str(n))]
+        self.assertEqual((min(kept), kept[-1]), (at_once, 999))
 
     def test_what_the_bucket_is_to_send_is_in_the_outputs(self):
         of_deletions = [

@@ -3,8 +3,8 @@
 //! | outcome | a message of SQS | a direct call |
 //! | --- | --- | --- |
 //! | left, restored, reported, lost; thaw, budget, pause | done | done |
-//! | waits for quiet or for a look | fails, so that it comes again | done: the sweep takes it |
-//! | couldn't be read just now | fails | error: Lambda calls again |
+//! | waits for quiet or for a look | is parked and done; without a parked queue it fails, so that it comes again | done: the sweep takes it |
+//! | couldn't be read just now | likewise | error: Lambda calls again |
 //! | malformed | fails, and ends in the dead-letter queue | error |
 //!
 //! A scheduled call is the sweep: done, or an error if something couldn't be read just now, so that Lambda calls again.
@@ -15,20 +15,25 @@ use std::panic::AssertUnwindSafe;
 
 use futures_util::FutureExt;
 use s3_documents::notification::{Delivery, Record, parse_delivery};
-use serde::Serialize;
 use serde_json::Value;
-use stayput_aws::clock::SystemClock;
+use stayput_aws::parked::{TIMES, times};
 use stayput_core::report::finding::Finding;
+use stayput_core::timestamp::Timestamp;
 use stayput_core::verdict::LaterReason;
-use stayput_guard::batch::{Answer, BatchReport, Message, Summary};
-use stayput_guard::port::Clock;
-use stayput_guard::sweep::{SweepReport, SweepSummary};
+use stayput_guard::batch::{Answer, BatchReport, Message};
+use stayput_guard::sweep::SweepReport;
 
 use crate::answer::{CallError, ErrorKind, batch};
 use crate::log::TARGET;
-use crate::metrics::{self, Collected, Metric};
+use crate::metrics::{self, Metric};
 use crate::tell;
 use crate::watch::Judge;
+
+mod parking;
+mod summary;
+
+use parking::{Came, Waiting, again, waits};
+use summary::{CallSummary, add, summarize};
 
 /// The function, kept between calls.
 pub(crate) struct Function<J, M> {
@@ -46,39 +51,12 @@ const UNTOLD_AT_MOST: usize = 100;
 /// What became of one message.
 enum Fate {
     Done,
-    /// It waits for time to pass.
-    Waits(String),
-    /// Something couldn't be read.
-    Transient(String),
+    /// It waits for time to pass, or something couldn't be read.
+    Waits {
+        not_before: Timestamp,
+        why: LaterReason,
+    },
     Panicked(String),
-}
-
-/// The one line that every call ends with.
-#[derive(Serialize, Default)]
-struct CallSummary {
-    /// `queue`, `direct` or `scheduled`.
-    way: &'static str,
-    /// Deletions that were told of, duplicates included.
-    deletions: usize,
-    /// Messages, or records of a direct call, that can't be used.
-    malformed: usize,
-    /// Messages that come again.
-    again: usize,
-    /// Waits that are left to the sweep, since a direct call doesn't come again for them.
-    left_to_sweep: usize,
-    /// Messages or records at which Stayput itself failed.
-    panicked: usize,
-    /// Findings that couldn't be published.
-    untold: usize,
-    /// What a sweep looked at.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sweep: Option<SweepSummary>,
-    /// The guard's own numbers.
-    #[serde(flatten)]
-    guard: Summary,
-    /// For the metrics.
-    #[serde(skip)]
-    collected: Collected,
 }
 
 impl<J: Judge, M: Fn() -> J> Function<J, M> {
@@ -116,17 +94,23 @@ impl<J: Judge, M: Fn() -> J> Function<J, M> {
 
     async fn queue(&mut self, batch_of: Vec<s3_documents::notification::Message>, request: &str) -> Value {
         let mut failed: Vec<String> = Vec::new();
-        let mut good = Vec::new();
+        let (mut good, mut came) = (Vec::new(), Vec::new());
         let mut summary = CallSummary {
             way: "queue",
             ..CallSummary::default()
         };
         for message in batch_of {
             match message.result {
-                Ok(records) => good.push(Message {
-                    id: message.message_id,
-                    records,
-                }),
+                Ok(records) => {
+                    came.push(Came {
+                        times: times(message.attributes.get(TIMES).map(String::as_str)),
+                        body: message.body,
+                    });
+                    good.push(Message {
+                        id: message.message_id,
+                        records,
+                    });
+                }
                 Err(e) => {
                     summary.malformed += 1;
                     tracing::error!(target: TARGET, request, message_id = message.message_id, "{e}");
@@ -134,21 +118,25 @@ impl<J: Judge, M: Fn() -> J> Function<J, M> {
                 }
             }
         }
-        for (message, fate) in good.iter().zip(self.judge(&good, &mut summary, request).await) {
-            let why = match fate {
-                Fate::Done => continue,
-                Fate::Waits(why) | Fate::Transient(why) => {
-                    summary.again += 1;
-                    why
-                }
+        let fates = self.judge(&good, &mut summary, request).await;
+        let mut waiting = Vec::new();
+        for ((message, came), fate) in good.iter().zip(&came).zip(fates) {
+            match fate {
+                Fate::Done => {}
+                Fate::Waits { not_before, why } => waiting.push(Waiting {
+                    id: &message.id,
+                    came,
+                    not_before,
+                    why,
+                }),
                 Fate::Panicked(why) => {
                     summary.panicked += 1;
-                    why
+                    again(&message.id, &why, request);
+                    failed.push(message.id.clone());
                 }
-            };
-            tracing::debug!(target: TARGET, request, message_id = message.id, "the message comes again: {why}");
-            failed.push(message.id.clone());
+            }
         }
+        failed.extend(self.park(&waiting, &mut summary, request).await);
         failed.sort_unstable();
         failed.dedup();
         self.conclude(summary, None, request);
@@ -182,7 +170,15 @@ impl<J: Judge, M: Fn() -> J> Function<J, M> {
         for (message, fate) in good.iter().zip(self.judge(&good, &mut summary, request).await) {
             match fate {
                 Fate::Done => {}
-                Fate::Waits(why) => {
+                Fate::Waits {
+                    why: LaterReason::Transient(why),
+                    ..
+                } => {
+                    summary.again += 1;
+                    errors.push((ErrorKind::Transient, why));
+                }
+                Fate::Waits { not_before, why } => {
+                    let why = waits(&why, not_before);
                     summary.left_to_sweep += 1;
                     tracing::warn!(
                         target: TARGET,
@@ -190,10 +186,6 @@ impl<J: Judge, M: Fn() -> J> Function<J, M> {
                         "{} is left to the sweep ({why}): a direct call doesn't come again. Put a queue between S3 and this function",
                         message.id
                     );
-                }
-                Fate::Transient(why) => {
-                    summary.again += 1;
-                    errors.push((ErrorKind::Transient, why));
                 }
                 Fate::Panicked(why) => {
                     summary.panicked += 1;
@@ -334,7 +326,11 @@ impl<J: Judge, M: Fn() -> J> Function<J, M> {
         add(&mut summary.guard, report.summary.clone());
         let mut fates: Vec<Fate> = report.answers.iter().map(|(_, answer)| fate(answer)).collect();
         // Every message is answered; one that wasn't must not be taken for done.
-        fates.resize_with(messages, || Fate::Transient("it was not answered".to_owned()));
+        let now = self.judge.now();
+        fates.resize_with(messages, || Fate::Waits {
+            not_before: now,
+            why: LaterReason::Transient("it was not answered".to_owned()),
+        });
         fates
     }
 
@@ -390,6 +386,8 @@ impl<J: Judge, M: Fn() -> J> Function<J, M> {
             (Metric::Malformed, count(summary.malformed)),
             (Metric::Panicked, count(summary.panicked)),
             (Metric::Untold, count(summary.untold)),
+            (Metric::Parked, count(summary.parked)),
+            (Metric::LeftToSweep, count(summary.left_to_sweep)),
         ];
         let mut sheets = Vec::new();
         if let Some(report) = sweep {
@@ -406,18 +404,17 @@ impl<J: Judge, M: Fn() -> J> Function<J, M> {
         let collected = std::mem::take(&mut summary.collected);
         let requests = self.judge.requests();
         sheets.insert(0, metrics::of_call(&summary.guard, collected, &requests, more));
-        metrics::write(&sheets, &self.namespace, SystemClock.now(), request);
+        metrics::write(&sheets, &self.namespace, self.judge.now(), request);
     }
 }
 
 fn fate(answer: &Answer) -> Fate {
     match answer {
         Answer::Done => Fate::Done,
-        Answer::Again {
-            why: LaterReason::Transient(why),
-            ..
-        } => Fate::Transient(why.clone()),
-        Answer::Again { not_before, why } => Fate::Waits(format!("{}, not before {not_before}", why.word())),
+        Answer::Again { not_before, why } => Fate::Waits {
+            not_before: *not_before,
+            why: why.clone(),
+        },
     }
 }
 
@@ -427,70 +424,6 @@ fn text_of(panic: &(dyn Any + Send)) -> &str {
         .copied()
         .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("a panic without a text")
-}
-
-/// Sums up what was judged in parts. Taken apart by name, so that a new number can't be forgotten here.
-fn add(sum: &mut Summary, part: Summary) {
-    let Summary {
-        messages,
-        judged,
-        by_cause,
-        left,
-        left_by_job,
-        restored,
-        restored_bytes,
-        over_budget,
-        later,
-        reported,
-        lost,
-        failed,
-        outside,
-        jobs,
-        snapshots,
-        paused,
-    } = part;
-    sum.messages += messages;
-    sum.judged += judged;
-    for (cause, count) in by_cause {
-        *sum.by_cause.entry(cause).or_default() += count;
-    }
-    for (reason, count) in left {
-        *sum.left.entry(reason).or_default() += count;
-    }
-    for (job, left) in left_by_job {
-        let of_job = sum.left_by_job.entry(job).or_default();
-        for (reason, count) in left {
-            *of_job.entry(reason).or_default() += count;
-        }
-    }
-    sum.restored += restored;
-    sum.restored_bytes = sum.restored_bytes.saturating_add(restored_bytes);
-    sum.over_budget += over_budget;
-    sum.later += later;
-    sum.reported += reported;
-    sum.lost += lost;
-    sum.failed += failed;
-    sum.outside += outside;
-    // Of the catalogue as a whole, not of this call.
-    sum.jobs = sum.jobs.max(jobs);
-    sum.snapshots = sum.snapshots.max(snapshots);
-    sum.paused |= paused;
-}
-
-fn summarize(summary: &CallSummary, request: &str) {
-    let text = serde_json::to_string(summary).unwrap_or_default();
-    tracing::info!(
-        target: TARGET,
-        request,
-        summary = text,
-        "{} deletions: {} restored, {} wait, {} reported, {} lost, {} failed",
-        summary.deletions,
-        summary.guard.restored,
-        summary.guard.later,
-        summary.guard.reported,
-        summary.guard.lost,
-        summary.guard.failed
-    );
 }
 
 #[cfg(test)]

@@ -81,6 +81,8 @@ metrics! {
     Left Count,
     Restored Count,
     Waiting Count,
+    Parked Count,
+    LeftToSweep Count,
     Reported Count,
     LostObjects Count,
     Failed Count,

@@ -5,6 +5,7 @@ use std::time::Duration;
 use stayput_aws::clock::SystemClock;
 use stayput_aws::connection::{Connection, ConnectionError};
 use stayput_aws::deadline::Deadline;
+use stayput_aws::parked::ParkedQueue;
 use stayput_aws::s3::S3;
 use stayput_aws::topic::Topic;
 use stayput_aws::watch::Watch;
@@ -76,6 +77,7 @@ impl Ready {
             guard: Watch::new(&self.connection, &self.settings, &self.instance, &self.deadline),
             requests: self.connection.requests().clone(),
             topic: (self.settings.findings_topic.as_ref()).map(|arn| Topic::new(&self.connection, arn)),
+            parked: (self.settings.parked_queue.as_ref()).map(|url| ParkedQueue::new(&self.connection, url)),
         }
     }
 
@@ -109,12 +111,6 @@ pub(crate) async fn ready() -> Result<Ready, StartError> {
         tracing::warn!(target: log::TARGET, "{doubt}");
     }
     know_own_memory(&mut settings, variable(MEMORY).as_deref());
-    if settings.parked_queue.is_some() {
-        tracing::warn!(
-            target: log::TARGET,
-            "parked_queue isn't used yet: messages that must wait go back to their queue"
-        );
-    }
     let mode = match settings.mode {
         Mode::Observe => "observe",
         Mode::Restore => "restore",

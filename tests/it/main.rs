@@ -6,6 +6,7 @@ mod docs;
 mod events;
 mod findings;
 mod large;
+mod parked;
 mod permissions;
 mod stack;
 mod sweep;

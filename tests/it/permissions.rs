@@ -24,6 +24,9 @@ type Need = (String, String);
 
 /// What a request needs.
 fn needs(request: &Request) -> Vec<Need> {
+    if let Some((operation, document)) = &request.document {
+        return vec![need_of_document(operation, document)];
+    }
     let (path, query) = request.target.split_once('?').unwrap_or((&request.target, ""));
     let (bucket, key) = path
         .trim_start_matches('/')
@@ -98,6 +101,16 @@ fn needs_of_form(form: &str) -> Vec<Need> {
     }
 }
 
+/// What a request to SQS needs. A batch needs what one message does.
+fn need_of_document(operation: &str, document: &str) -> Need {
+    assert_eq!(operation, "AmazonSQS.SendMessageBatch", "{document}");
+    let document: Value = serde_json::from_str(document).unwrap_or_else(|e| panic!("{document}: {e}"));
+    let url = document["QueueUrl"].as_str().unwrap_or_default();
+    let name = url.rsplit('/').next().unwrap_or_default();
+    let arn = format!("arn:aws:sqs:{REGION}:000000000000:{name}");
+    ("sqs:SendMessage".to_owned(), arn)
+}
+
 /// A statement of a policy: what it allows, where.
 struct Statement {
     name: String,
@@ -115,7 +128,10 @@ fn topic() -> String {
     format!("arn:aws:sns:{REGION}:000000000000:permissions-findings")
 }
 
-/// The statements about S3 and SNS of these documents, for a bucket with state and one with the memory.
+/// The queue for what waits.
+const PARKED: &str = "permissions-parked";
+
+/// The statements about S3, SNS and SQS of these documents, for a bucket with state and one with the memory.
 fn statements(documents: &[&str], bucket: &str, control: &str) -> Vec<Statement> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../infra/policies");
     let mut found = Vec::new();
@@ -131,6 +147,10 @@ fn statements(documents: &[&str], bucket: &str, control: &str) -> Vec<Statement>
             ("SavepointPrefix", "savepoints/"),
             ("HaPrefix", "ha/"),
             ("FindingsTopic", &topic()),
+            (
+                "ParkedQueue.Arn",
+                &format!("arn:aws:sqs:{REGION}:000000000000:{PARKED}"),
+            ),
         ]
         .iter()
         .fold(text, |text, (name, value)| {
@@ -184,15 +204,28 @@ fn fill(cloud: &Cloud, bucket: &str) -> Vec<String> {
 
 /// S3's message about a marker, straight to the function.
 fn notification(bucket: &str, key: &str, marker: &str) -> Vec<u8> {
+    event("ObjectRemoved:DeleteMarkerCreated", bucket, key, marker)
+}
+
+/// S3's message of this name about a version.
+fn event(name: &str, bucket: &str, key: &str, version: &str) -> Vec<u8> {
     json!({"Records": [{
         "eventVersion": "2.1", "eventSource": "aws:s3", "awsRegion": REGION, "eventTime": "2026-11-30T03:00:00.000Z",
-        "eventName": "ObjectRemoved:DeleteMarkerCreated", "userIdentity": {"principalId": "AWS:AROASOMEBODY:console"},
+        "eventName": name, "userIdentity": {"principalId": "AWS:AROASOMEBODY:console"},
         "requestParameters": {"sourceIPAddress": "203.0.113.7"},
         "s3": {"s3SchemaVersion": "1.0", "bucket": {"name": bucket, "arn": format!("arn:aws:s3:::{bucket}")},
-               "object": {"key": key, "versionId": marker, "sequencer": "0055AED6DCD90281E5"}},
+               "object": {"key": key, "versionId": version, "sequencer": "0055AED6DCD90281E5"}},
     }]})
     .to_string()
     .into_bytes()
+}
+
+/// The same as a queue's only message.
+fn in_a_queue(notification: &[u8]) -> Vec<u8> {
+    let body = String::from_utf8_lossy(notification);
+    json!({"Records": [{"messageId": "m", "eventSource": "aws:sqs", "body": body}]})
+        .to_string()
+        .into_bytes()
 }
 
 /// An upload as the function would remember one that it had begun: the document of its memory, and the upload.
@@ -229,6 +262,9 @@ fn asked_for(bucket: &str, control: Option<&str>, settings: &str, strategy: &str
     if settings.contains("findings_topic") {
         assert_eq!(cloud.make_topic("permissions-findings"), topic());
     }
+    let parked = settings
+        .contains("parked_queue")
+        .then(|| cloud.make_queue(PARKED, &json!({})));
     let needed = fill(&cloud, bucket);
     let memory = control;
     let control = control.map(|control| {
@@ -249,6 +285,7 @@ fn asked_for(bucket: &str, control: Option<&str>, settings: &str, strategy: &str
     let moved = moved.expect("a fourth shared file");
     let bytes = cloud.get(bucket, moved).unwrap_or_default();
     cloud.put_in_class(bucket, moved, &bytes, "DEEP_ARCHIVE");
+    let thawed = (archived.as_str(), cloud.version(bucket, archived));
     let (above, source) = (size(told), cloud.version(bucket, untold));
     let recorder = Recorder::before(&url);
     let settings = format!(
@@ -265,6 +302,12 @@ fn asked_for(bucket: &str, control: Option<&str>, settings: &str, strategy: &str
     ];
     let mut function = Emulator::start(&emulator, &bootstrap, &variables);
     let marker = cloud.delete(bucket, told);
+    if let Some(parked) = parked {
+        // Nobody knows yet whether more is being deleted.
+        let called = function.call(&in_a_queue(&notification(bucket, told, &marker)));
+        assert_eq!(called.failed(), Some(Vec::new()), "{}", called.answer);
+        assert_eq!(cloud.receive(&parked, 5).len(), 1, "{:?}", called.log);
+    }
     std::thread::sleep(Duration::from_secs(2));
     let called = function.call(&notification(bucket, told, &marker));
     assert_eq!(called.error(), None, "{}", called.answer);
@@ -297,6 +340,21 @@ fn asked_for(bucket: &str, control: Option<&str>, settings: &str, strategy: &str
         assert!(
             whole.is_some() && cloud.get(bucket, untold) == whole,
             "it is back"
+        );
+    }
+    // A new checkpoint is looked at, and so is what was thawed; neither takes another permission.
+    let metadata = format!("flink/{JOB}chk-3/_metadata");
+    let created = (metadata.as_str(), cloud.version(bucket, &metadata));
+    for (name, (key, version)) in [
+        ("ObjectCreated:Put", created),
+        ("ObjectRestore:Completed", thawed),
+    ] {
+        let before = recorder.requests().len();
+        let called = function.call(&in_a_queue(&event(name, bucket, key, &version)));
+        assert_eq!(called.failed(), Some(Vec::new()), "{name}: {}", called.answer);
+        assert!(
+            recorder.requests().len() > before,
+            "{name}: nothing was looked at"
         );
     }
     let requests = recorder.take();
@@ -382,5 +440,16 @@ fn telling_asks_for_what_its_policy_allows_and_for_all_of_it() {
             &asked,
             &statements(&["read", "tell"], bucket, ""),
         );
+    }
+}
+
+#[test]
+fn parking_asks_for_what_its_policy_allows_and_for_all_of_it() {
+    let Some(url) = ministack() else { return };
+    let bucket = "permissions-park";
+    let settings = format!("parked_queue = \"{url}/000000000000/{PARKED}\"\n");
+    if let Some(asked) = asked_for(bucket, None, &settings) {
+        let allowed = statements(&["read", "park"], bucket, "");
+        compare("observe, parking", &asked, &allowed);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use stayput_tests::cloud::Cloud;
 use stayput_tests::stack::{Kit, Stack};
 use stayput_tests::system::{bootstrap, guarded_ministack, sam};
@@ -12,6 +12,7 @@ const JOB: &str = "dcece6f052f11be38b0597169690f7b8/";
 /// Every deletion has this principal here.
 const STRANGER: &str = "EXAMPLE";
 const PATIENCE: Duration = Duration::from_secs(90);
+const NEWEST: &str = "dcece6f052f11be38b0597169690f7b8/chk-3";
 
 /// A bucket with a job, below `flink/`.
 struct State {
@@ -185,5 +186,62 @@ fn a_stack_that_hears_by_eventbridge_knows_what_and_not_who() {
     state.delete(&state.needed[0]);
     let seen = state.verdict(&stack, &state.needed[0], "would_copy");
     assert_eq!(seen["cause"], "unknown", "{seen}");
+    state.nothing_was_denied(&stack);
+}
+
+/// S3's message about a version that was thawed.
+fn can_be_read(bucket: &str, key: &str, version: &str) -> String {
+    json!({"Records": [{
+        "eventVersion": "2.1", "eventSource": "aws:s3", "awsRegion": "us-east-1", "eventTime": "2026-11-30T03:00:00.000Z",
+        "eventName": "ObjectRestore:Completed", "userIdentity": {"principalId": "s3.amazonaws.com"},
+        "s3": {"s3SchemaVersion": "1.0", "bucket": {"name": bucket}, "object": {"key": key, "versionId": version}},
+    }]})
+    .to_string()
+}
+
+#[test]
+fn a_stack_that_hears_of_new_checkpoints_and_of_thaws_needs_no_more_than_the_others() {
+    let Some((cloud, kit)) = kit() else { return };
+    let bucket = "stack-new-checkpoints";
+    let state = State::in_bucket(cloud.clone(), bucket);
+    let metadata = format!("flink/{NEWEST}/_metadata");
+    let newest = cloud.get(bucket, &metadata).expect("chk-3 is there");
+    cloud.delete(bucket, &metadata);
+    let parameters = [
+        ("StateBucket", bucket),
+        ("CheckpointPrefix", "flink/"),
+        ("SettleSeconds", "0"),
+        ("BatchWindowSeconds", "1"),
+        ("FlinkRoleIds", "AROAFLINK"),
+        ("Mode", "restore"),
+        ("ControlBucket", bucket),
+        ("NewCheckpoints", "yes"),
+    ];
+    let stack = kit.deploy(&cloud, "stayput-new-checkpoints", &parameters);
+    let references = Tree::load("2.3.0-cross-job").references();
+    let only_new = |key: &&String| references[*key] == [NEWEST];
+    let hidden = state
+        .needed
+        .iter()
+        .find(only_new)
+        .expect("chk-3 has files of its own");
+    // Nobody is told of this, and no checkpoint names it yet.
+    state.delete(hidden);
+    stack.let_send(&cloud, bucket);
+
+    cloud.put(bucket, &metadata, &newest);
+    state.is_back(hidden);
+    state.verdict(&stack, hidden, "copied");
+
+    // Hidden without a message, and then S3 tells that its version can be read. (This server thaws no version that is hidden.)
+    cloud.put_notifications(bucket, "");
+    let thawed = state.needed.iter().find(|key| *key != hidden).expect("another");
+    let key = format!("flink/{thawed}");
+    let version = cloud.version(bucket, &key);
+    state.delete(thawed);
+    let lifecycle = cloud.queue_of(stack.output("LifecycleQueueArn"));
+    cloud.send(&lifecycle, &can_be_read(bucket, &key, &version));
+    state.is_back(thawed);
+    state.verdict(&stack, thawed, "copied");
     state.nothing_was_denied(&stack);
 }

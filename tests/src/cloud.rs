@@ -323,6 +323,15 @@ impl Cloud {
         }
     }
 
+    /// A queue that somebody else made, by its ARN.
+    pub fn queue_of(&self, arn: &str) -> Queue {
+        let name = arn.rsplit(':').next().unwrap_or_default();
+        Queue {
+            url: format!("{}/{ACCOUNT}/{name}", self.url),
+            arn: arn.to_owned(),
+        }
+    }
+
     /// Makes a topic. Returns its ARN.
     pub fn make_topic(&self, name: &str) -> String {
         self.form("sns", &[("Action", "CreateTopic"), ("Name", name)]);
@@ -349,6 +358,16 @@ impl Cloud {
             "sqs",
             "AmazonSQS.SendMessage",
             &json!({"QueueUrl": queue.url, "MessageBody": body}),
+        );
+    }
+
+    /// Sends a message with a number beside it.
+    pub fn send_with(&self, queue: &Queue, body: &str, attribute: &str, number: u32) {
+        let attributes = json!({attribute: {"DataType": "Number", "StringValue": number.to_string()}});
+        self.json(
+            "sqs",
+            "AmazonSQS.SendMessage",
+            &json!({"QueueUrl": queue.url, "MessageBody": body, "MessageAttributes": attributes}),
         );
     }
 

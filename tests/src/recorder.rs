@@ -17,6 +17,8 @@ pub struct Request {
     pub tags: bool,
     /// The fields of a form, by which SNS and STS are asked, as sent.
     pub form: Option<String>,
+    /// The operation and the document by which SQS is asked: `AmazonSQS.SendMessageBatch`, and its JSON as sent.
+    pub document: Option<(String, String)>,
 }
 
 impl Request {
@@ -139,8 +141,9 @@ fn pass_on(mut client: TcpStream, server: &str, seen: &Mutex<Vec<Request>>, fate
         copies: None,
         tags: false,
         form: None,
+        document: None,
     };
-    let (mut is_form, mut length) = (false, 0_usize);
+    let (mut is_form, mut asks, mut length) = (false, None, 0_usize);
     let mut asked = format!("{first}\r\n");
     for line in lines.filter(|line| !line.is_empty()) {
         let (name, value) = line.split_once(':').unwrap_or((line, ""));
@@ -148,6 +151,7 @@ fn pass_on(mut client: TcpStream, server: &str, seen: &Mutex<Vec<Request>>, fate
         match name.as_str() {
             "x-amz-copy-source" => request.copies = Some(value.trim().to_owned()),
             "content-type" => is_form = value.trim().starts_with("application/x-www-form-urlencoded"),
+            "x-amz-target" => asks = Some(value.trim().to_owned()),
             "content-length" => length = value.trim().parse().unwrap_or(0),
             "x-amz-tagging" => request.tags = true,
             "x-amz-tagging-directive" => request.tags |= value.trim() == "COPY",
@@ -158,10 +162,14 @@ fn pass_on(mut client: TcpStream, server: &str, seen: &Mutex<Vec<Request>>, fate
         }
     }
     asked.push_str("connection: close\r\n\r\n");
-    if is_form {
+    if is_form || asks.is_some() {
         let missing = length.saturating_sub(rest.len()) as u64;
         (&mut client).take(missing).read_to_end(&mut rest)?;
-        request.form = Some(String::from_utf8_lossy(&rest).into_owned());
+        let text = String::from_utf8_lossy(&rest).into_owned();
+        match asks {
+            Some(operation) => request.document = Some((operation, text)),
+            None => request.form = Some(text),
+        }
     }
     let fate = fates(&request);
     seen.lock().unwrap_or_else(PoisonError::into_inner).push(request);

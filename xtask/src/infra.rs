@@ -62,9 +62,7 @@ pub(crate) fn built_template(root: &Path, bootstrap: &Path) -> Result<PathBuf, S
     std::fs::copy(bootstrap, code.join("bootstrap")).map_err(|e| format!("{}: {e}", bootstrap.display()))?;
     let source = root.join("infra/template.yaml");
     let text = std::fs::read_to_string(&source).map_err(|e| format!("{}: {e}", source.display()))?;
-    let built = text
-        .replace("CodeUri: ../lambda", "CodeUri: code")
-        .replace("Architectures: [arm64]", "Architectures: [x86_64]");
+    let built = text.replace("CodeUri: ../lambda", "CodeUri: code");
     let to = folder.join("template.yaml");
     std::fs::write(&to, built).map_err(|e| format!("{}: {e}", to.display()))?;
     Ok(to)

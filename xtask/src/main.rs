@@ -7,6 +7,7 @@ mod ministack;
 mod print;
 mod process;
 mod provide;
+mod sam_build;
 mod sam_local;
 mod seaweedfs;
 mod server;
@@ -31,6 +32,7 @@ cargo xtask NAME
                instructions for a handle, counted by Valgrind: 5 % more than bench/instructions.json says is a failure; --keep
                writes that file. `test --all` does it too
   infra lint   the linters of infra/: cfn-lint, sam validate, checkov, and its own checks
+  infra build  what `sam build` makes for AWS: the function for arm64, by cargo-lambda (PyPI, 470 MB), without Docker
   infra local  the function in containers, as `sam local invoke` and `sam local start-lambda` run it
   lint         formatting, clippy, documentation
   wasm         the core for WebAssembly
@@ -47,7 +49,7 @@ cargo xtask NAME
                faults planted into a copy of the guard: each must be found
   run COMMAND  run a command with the local servers up, for example: cargo xtask run cargo test -p stayput-tests
 
-Each is safe to run twice. STAYPUT_REQUIRE=rie,ministack,stack,infra,docker,flink,ceph,seaweedfs,chromium makes a missing part a failure instead of a skip.
+Each is safe to run twice. STAYPUT_REQUIRE=rie,ministack,stack,infra,arm64,docker,flink,ceph,seaweedfs,chromium makes a missing part a failure instead of a skip.
 STAYPUT_SEED gives the mutants of `test` the number that a failing run has said.
 ";
 
@@ -76,6 +78,7 @@ fn main() -> ExitCode {
         ["gate"] => workspace().and_then(|root| tasks::gate(&root, false)),
         ["gate", "--keep"] => workspace().and_then(|root| tasks::gate(&root, true)),
         ["infra", "lint"] => workspace().and_then(|root| tasks::infra_lint(&root)),
+        ["infra", "build"] => workspace().and_then(|root| tasks::infra_build(&root)),
         ["infra", "local"] => workspace().and_then(|root| tasks::infra_local(&root)),
         ["lint"] => workspace().and_then(|root| tasks::lint(&root)),
         ["wasm"] => workspace().and_then(|root| tasks::wasm(&root)),

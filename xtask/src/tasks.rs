@@ -10,6 +10,7 @@ use crate::ministack::MiniStack;
 use crate::print;
 use crate::process::{Variable, cargo, count_tests, quietly, run as run_command, target_directory};
 use crate::provide;
+use crate::sam_build;
 use crate::sam_local;
 use crate::seaweedfs::SeaweedFs;
 use crate::sim;
@@ -78,6 +79,26 @@ pub(crate) fn infra_lint(root: &Path) -> Result<bool, String> {
     print::line("checking infra/: cfn-lint, sam validate, checkov, and its own checks");
     let mut steps = Steps::default();
     infra::lint(root, &mut steps, true);
+    Ok(end(&steps))
+}
+
+fn check_sam_build(root: &Path, steps: &mut Steps, required: bool) {
+    if steps
+        .part("install cargo-lambda", required, || provide::cargo_lambda(root))
+        .is_some()
+        && steps
+            .part("SAM to build with", required, || provide::sam(root))
+            .is_some()
+    {
+        steps.check("sam build for arm64", || sam_build::run(root).map(|_| ()));
+    }
+}
+
+/// What is deployed, built as SAM builds it.
+pub(crate) fn infra_build(root: &Path) -> Result<bool, String> {
+    print::line("building the function for arm64, as SAM builds it");
+    let mut steps = Steps::default();
+    check_sam_build(root, &mut steps, true);
     Ok(end(&steps))
 }
 
@@ -351,6 +372,9 @@ pub(crate) fn test(root: &Path, all: bool) -> Result<bool, String> {
     test_page(root, &mut steps, all);
     steps.check("mutants", || fuzz::mutate(root, if all { 60 } else { 30 }));
     steps.check("simulation", || sim::test(root, all));
+    if all || required("arm64") {
+        check_sam_build(root, &mut steps, required("arm64"));
+    }
     if all || required("docker") {
         check_sam_local(root, &mut steps, required("docker"));
     }

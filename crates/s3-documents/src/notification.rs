@@ -16,10 +16,12 @@
 //! what is known. S3 delivers at least once and in no order: duplicates are kept, and [`compare_sequencers`] orders the
 //! events of one key.
 
+mod attributes;
 mod envelope;
 mod record;
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 pub use envelope::{parse_body, parse_delivery};
 
@@ -45,6 +47,10 @@ pub struct Message {
     pub message_id: String,
     /// All records of the body, or why it can't be used; one bad record fails its whole message, and no other.
     pub result: Result<Vec<Record>, DocumentError>,
+    /// The body as it came, for whoever sends the message on. Empty if there is no text.
+    pub body: String,
+    /// The message attributes that are texts or numbers, each as its text. SQS allows ten; more aren't kept.
+    pub attributes: BTreeMap<String, String>,
 }
 
 /// What S3 says happened.

@@ -372,6 +372,51 @@ fn a_body_alone_reads_as_the_message_that_carried_it() {
 }
 
 #[test]
+fn a_message_keeps_its_body_as_it_came_and_its_attributes() {
+    let read = |entry: serde_json::Value| {
+        let payload = serde_json::json!({"Records": [entry]}).to_string();
+        let Ok(Delivery::Queue(mut messages)) = parse_delivery(payload.as_bytes()) else {
+            panic!("it is a queue's")
+        };
+        messages.remove(0)
+    };
+    let body = "{ \"Event\": \"s3:TestEvent\",\n \"Bucket\": \"k\u{e4}se\" }";
+    let with = |attributes: serde_json::Value| {
+        read(
+            serde_json::json!({"messageId": "m", "eventSource": "aws:sqs", "body": body, "messageAttributes": attributes}),
+        )
+    };
+    let message = with(serde_json::json!({
+        "times": {"stringValue": "3", "dataType": "Number"},
+        "bytes": {"binaryValue": "AQ==", "dataType": "Binary"},
+        "wrong": 7,
+    }));
+    assert_eq!(message.body, body);
+    assert_eq!(message.result, Ok(vec![Record::TestEvent]));
+    assert_eq!(message.attributes, [("times".to_owned(), "3".to_owned())].into());
+    let many: serde_json::Map<_, _> = (0..1000)
+        .map(|n| (format!("a{n}"), serde_json::json!({"stringValue": "x"})))
+        .collect();
+    assert_eq!(with(many.into()).attributes.len(), 10);
+    // Attributes of the wrong kind hide no message.
+    for wrong in [
+        serde_json::json!([]),
+        serde_json::json!("a"),
+        serde_json::Value::Null,
+    ] {
+        let message = with(wrong);
+        assert!(
+            message.attributes.is_empty() && message.result.is_ok(),
+            "{message:?}"
+        );
+    }
+    assert_eq!(
+        read(serde_json::json!({"messageId": "m", "eventSource": "aws:sqs"})).body,
+        ""
+    );
+}
+
+#[test]
 fn a_subscription_that_nobody_confirmed_is_said_to_be_one() {
     let body = br#"{"Type":"SubscriptionConfirmation","TopicArn":"arn:aws:sns:eu-west-1:111122223333:t","Message":"You have chosen to subscribe"}"#;
     let e = parse_body(body).unwrap_err().to_string();

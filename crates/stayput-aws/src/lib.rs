@@ -9,6 +9,8 @@
 //!
 //! With the feature `topic`, findings are published to a topic of SNS: [`topic`].
 //!
+//! With the feature `parking`, messages that wait are sent to a queue of SQS: [`parked`].
+//!
 //! With the feature `tools`, what `stayput doctor`, `setup` and `serve` ask besides: [`bucket_settings`], [`identity`], [`encryption_key`],
 //! [`queue`].
 //!
@@ -33,6 +35,8 @@ mod lifecycle;
 mod pacer;
 mod page_order;
 mod paging;
+#[cfg(feature = "parking")]
+pub mod parked;
 pub mod probe;
 #[cfg(feature = "tools")]
 pub mod queue;

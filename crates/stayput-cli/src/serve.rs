@@ -139,6 +139,11 @@ pub async fn run(arguments: &Arguments) -> Result<Exit, ServeError> {
     for doubt in settings.doubts() {
         complain(format_args!("stayput: {}", Shown(&doubt)));
     }
+    if settings.parked_queue.is_some() {
+        complain(format_args!(
+            "stayput: parked_queue is for the Lambda: here each message waits in its own queue until it is due, by a visibility timeout of its own"
+        ));
+    }
     let token = Token::read(arguments.token_file.as_deref())?;
     if token.is_none() && arguments.queue.is_empty() {
         return Err(ServeError::NothingToHear);

@@ -25,6 +25,7 @@ pub mod guard;
 mod inspect;
 pub mod mandate;
 pub mod memory;
+pub mod parking;
 pub mod port;
 mod restore;
 pub mod settings;

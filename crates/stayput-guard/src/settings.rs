@@ -15,6 +15,7 @@ use stayput_core::verdict::Policy;
 use stayput_core::version::is_archive_class;
 
 use crate::mandate::Mandate;
+use crate::parking::{NotAQueue, QueueUrl};
 use crate::topic::{NotATopic, TopicArn};
 
 /// Whether the guard copies.
@@ -33,8 +34,8 @@ pub enum Mode {
 pub struct Settings {
     /// Whether the guard copies.
     pub mode: Mode,
-    /// The queue for messages that wait.
-    pub parked_queue: Option<String>,
+    /// The queue that messages wait in until they are due.
+    pub parked_queue: Option<QueueUrl>,
     /// The topic that findings are published to.
     pub findings_topic: Option<TopicArn>,
     /// Our own role's id, if it was given; else it is asked once.
@@ -107,6 +108,9 @@ pub enum SettingsError {
         "thaw.days is {0}: write at least 2, since the sweep that copies what was thawed comes once a day"
     )]
     ThawDays(u16),
+    /// `parked_queue` names no queue.
+    #[error(transparent)]
+    Queue(#[from] NotAQueue),
     /// `findings_topic` names no topic.
     #[error(transparent)]
     Topic(#[from] NotATopic),
@@ -304,6 +308,13 @@ impl Settings {
                 .iter()
                 .map(|p| ("stayput.role or stayput.guards", p)),
         );
+        let queue = self.parked_queue.iter().filter(|url| !url.is_whole()).map(|url| {
+            format!(
+                "parked_queue: {:?} isn't a queue's whole URL (https://sqs.REGION.amazonaws.com/ACCOUNT/NAME): what can't be parked goes back to the \
+                 queue that it came from",
+                url.as_str()
+            )
+        });
         listed
             .filter(|(_, p)| !looks_like_an_id(p))
             .map(|(field, p)| {
@@ -312,6 +323,7 @@ impl Settings {
                      deletions by that role count as a stranger's. Ask for the id with `aws iam get-role --role-name {p} --query Role.RoleId`"
                 )
             })
+            .chain(queue)
             .collect()
     }
 
@@ -380,7 +392,11 @@ impl Settings {
         ours.extend(document.stayput.role.clone());
         Ok(Self {
             mode: document.mode,
-            parked_queue: document.parked_queue,
+            parked_queue: document
+                .parked_queue
+                .as_deref()
+                .map(QueueUrl::parse)
+                .transpose()?,
             findings_topic: findings_topic.as_deref().map(TopicArn::parse).transpose()?,
             role: document.stayput.role,
             copies_per_second: document.budget.copies_per_second,
@@ -444,6 +460,7 @@ mod tests {
         dormant_after = "90d"
         settle = "5m"
         max_metadata_bytes = "2GiB"
+        parked_queue = "https://sqs.eu-west-1.amazonaws.com/111122223333/parked"
         [[roots]]
         uri = "s3://flink-state/checkpoints/"
         kind = "checkpoints"
@@ -532,6 +549,10 @@ mod tests {
                 "findings_topic",
             ),
             (
+                "parked_queue='arn:aws:sqs:eu-west-1:111122223333:parked'\n[[roots]]\nuri='s3://b/c/'\nkind='checkpoints'",
+                "parked_queue",
+            ),
+            (
                 "control='/tmp'\n[[roots]]\nuri='s3://b/c/'\nkind='checkpoints'",
                 "control",
             ),
@@ -584,6 +605,12 @@ mod tests {
         assert_eq!(doubts.len(), 1);
         assert!(doubts[0].contains("flink.principals") && doubts[0].contains("--role-name flink-prod"));
         assert!(Settings::parse(WHOLE).unwrap().doubts().is_empty());
+        let text = "parked_queue='ParkedQueue'\n[[roots]]\nuri='s3://b/c/'\nkind='checkpoints'";
+        let doubts = Settings::parse(text).unwrap().doubts();
+        assert!(
+            doubts.len() == 1 && doubts[0].starts_with("parked_queue"),
+            "{doubts:?}"
+        );
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use stayput_aws::parked::ToPark;
 use stayput_core::cause::Cause;
 use stayput_core::class::Class;
 use stayput_core::location::ObjectLocation;
@@ -13,6 +14,8 @@ use stayput_core::verdict::{Basis, Incident, Outcome, Verdict};
 use stayput_core::version::VersionId;
 use stayput_guard::batch::{Acted, Done};
 use stayput_guard::port::{PortError, PortErrorKind};
+
+use stayput_guard::batch::Summary;
 
 use super::*;
 use crate::log;
@@ -47,6 +50,18 @@ impl Judge for Prepared {
             *last = Err(PortError::new(PortErrorKind::Denied, "Publish", "a topic"));
         }
         results
+    }
+
+    fn parks(&self) -> bool {
+        true
+    }
+
+    async fn park(&self, messages: &[ToPark<'_>]) -> Vec<Result<(), PortError>> {
+        vec![Ok(()); messages.len()]
+    }
+
+    fn now(&self) -> Timestamp {
+        made::now()
     }
 
     fn requests(&self) -> BTreeMap<String, u64> {
@@ -115,8 +130,16 @@ fn put_back() -> Acted {
 }
 
 fn batch_report() -> BatchReport {
+    let waits = || Answer::Again {
+        not_before: made::now(),
+        why: LaterReason::Quiet,
+    };
     BatchReport {
-        answers: vec![("judged".to_owned(), Answer::Done)],
+        answers: vec![
+            ("judged".to_owned(), Answer::Done),
+            ("waits".to_owned(), waits()),
+            ("has waited".to_owned(), waits()),
+        ],
         verdicts: vec![put_back()],
         findings: FindingCode::ALL.map(finding).to_vec(),
         acted_at: Some(made::now()),
@@ -141,10 +164,14 @@ fn batch_report() -> BatchReport {
     }
 }
 
-fn payload(messages: &[(&str, &str)]) -> Vec<u8> {
+/// Ids, bodies, and how often each was parked.
+fn payload(messages: &[(&str, &str, u32)]) -> Vec<u8> {
     let records: Vec<Value> = messages
         .iter()
-        .map(|(id, body)| serde_json::json!({"messageId": id, "eventSource": "aws:sqs", "body": body}))
+        .map(|(id, body, times)| {
+            let attributes = serde_json::json!({TIMES: {"stringValue": times.to_string(), "dataType": "Number"}});
+            serde_json::json!({"messageId": id, "eventSource": "aws:sqs", "body": body, "messageAttributes": attributes})
+        })
         .collect();
     serde_json::json!({"Records": records}).to_string().into_bytes()
 }
@@ -170,12 +197,17 @@ fn lines() -> Vec<Value> {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
             let mut function = Function::new(|| prepared.clone());
-            let messages = [("judged", DELETED), ("poison", "{\"Records\": 7}")];
+            let messages = [
+                ("judged", DELETED, 0),
+                ("waits", DELETED, 0),
+                ("has waited", DELETED, 6),
+                ("poison", "{\"Records\": 7}", 0),
+            ];
             function.call(&payload(&messages), "a-batch").await.unwrap();
             function.call(SCHEDULED, "a-sweep").await.unwrap_err();
             // Nothing more is prepared, and the judge fails.
             function
-                .call(&payload(&[("judged", DELETED)]), "a-defect")
+                .call(&payload(&[("judged", DELETED, 0)]), "a-defect")
                 .await
                 .unwrap();
         });
@@ -232,8 +264,9 @@ fn everything_that_is_measured_is_in_those_lines_as_cloudwatch_takes_it() {
     };
     assert_eq!(
         (sum("Deletions"), sum("Malformed"), sum("Panicked")),
-        (2.0, 1.0, 1.0)
+        (4.0, 1.0, 1.0)
     );
+    assert_eq!((sum("Parked"), sum("LeftToSweep")), (1.0, 1.0));
     assert_eq!((sum("TimeToRestore"), sum("Sweeps")), (1200.0, 1.0));
     assert_eq!(sum("Untold"), 1.0);
     assert_eq!(sum("Findings"), FindingCode::ALL.len() as f64);

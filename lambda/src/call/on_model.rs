@@ -9,6 +9,7 @@ use s3_documents::bucket::Versioning;
 use s3_documents::listing::parse_versions;
 use s3_model::{Content, Fault, Model, ModelBucket, ModelJournal};
 use serde_json::json;
+use stayput_aws::parked::ToPark;
 use stayput_core::timestamp::Timestamp;
 use stayput_core::version::VersionId;
 use stayput_guard::guard::{Acting, Guard};
@@ -29,6 +30,7 @@ struct OnModel {
     guard: Guard<Model, ModelJournal, Model, Acting<Model>>,
     model: Model,
     counted: Cell<u64>,
+    parks: bool,
 }
 
 impl Judge for OnModel {
@@ -54,6 +56,31 @@ impl Judge for OnModel {
             }
         };
         findings.iter().map(one).collect()
+    }
+
+    fn parks(&self) -> bool {
+        self.parks
+    }
+
+    /// Keeps what it is told, but for what the test says that the queue doesn't take.
+    async fn park(&self, messages: &[ToPark<'_>]) -> Vec<Result<(), PortError>> {
+        let one = |message: &ToPark<'_>| {
+            if REFUSED.with_borrow(|refused| message.body.contains(refused)) {
+                return Err(PortError::new(
+                    PortErrorKind::Denied,
+                    "SendMessageBatch",
+                    "a queue",
+                ));
+            }
+            let kept = (message.body.to_owned(), message.after.as_secs(), message.times);
+            PARKED.with_borrow_mut(|all| all.push(kept));
+            Ok(())
+        };
+        messages.iter().map(one).collect()
+    }
+
+    fn now(&self) -> Timestamp {
+        self.model.now()
     }
 
     /// The model's count of listings; the real one of all operations is tested where the requests are real.
@@ -108,6 +135,11 @@ impl World {
     }
 
     fn function(&self) -> Function<OnModel, impl Fn() -> OnModel> {
+        self.function_that(false)
+    }
+
+    /// The function, with a queue to park messages in or without one.
+    fn function_that(&self, parks: bool) -> Function<OnModel, impl Fn() -> OnModel> {
         let settings = Settings::parse(&format!(
             "mode = 'restore'\ncontrol = 's3://ops/stayput/'\n[[roots]]\nuri = 's3://{BUCKET}/2.3.0/events-retained2/'\nkind = 'checkpoints'\n\
              [flink]\nprincipals = ['AROAFLINK']"
@@ -121,6 +153,7 @@ impl World {
                 guard: Guard::acting(m(), Some(journal), m(), m(), settings.mandate.clone()),
                 model: m(),
                 counted: Cell::new(model.requests("ListObjectsV2")),
+                parks,
             }
         })
     }
@@ -165,6 +198,10 @@ thread_local! {
     static UNREACHABLE: Cell<bool> = const { Cell::new(false) };
     /// The codes of the findings that it took.
     static PUBLISHED: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
+    /// What the parked queue doesn't take: bodies with this in them.
+    static REFUSED: RefCell<String> = RefCell::new("nothing is refused".to_owned());
+    /// What it took: body, seconds, times.
+    static PARKED: RefCell<Vec<(String, u64, u32)>> = const { RefCell::new(Vec::new()) };
     static LOGGED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -415,6 +452,7 @@ async fn every_event_file_passes_the_guard_and_is_answered_as_the_table_says() {
             guard: Guard::acting(m(), Some(journal), m(), m(), settings.mandate.clone()),
             model: m(),
             counted: Cell::new(0),
+            parks: false,
         }
     };
     let mut function = Function::new(make);
@@ -447,3 +485,5 @@ async fn every_event_file_passes_the_guard_and_is_answered_as_the_table_says() {
         bucket.keys()
     );
 }
+
+mod parked;

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
+use stayput_aws::parked::ToPark;
 use stayput_core::timestamp::Timestamp;
+use stayput_guard::batch::Summary;
 use stayput_guard::port::PortError;
 
 use super::*;
@@ -53,6 +55,18 @@ impl Judge for ByKey {
 
     async fn publish(&self, findings: &[Finding]) -> Vec<Result<(), PortError>> {
         vec![Ok(()); findings.len()]
+    }
+
+    fn parks(&self) -> bool {
+        false
+    }
+
+    async fn park(&self, _: &[ToPark<'_>]) -> Vec<Result<(), PortError>> {
+        panic!("there is no queue to park in")
+    }
+
+    fn now(&self) -> Timestamp {
+        Timestamp::from_millis(0)
     }
 
     fn requests(&self) -> BTreeMap<String, u64> {

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use super::attributes::Attributes;
 use super::record::{self, Detail, S3Entity, UserIdentity};
 use super::{Delivery, Message, Record};
 use crate::error::{DocumentError, Place, Problem};
@@ -50,6 +51,8 @@ struct Entry<'a> {
     message_id: Field<'a>,
     #[serde(borrow)]
     body: Field<'a>,
+    #[serde(borrow)]
+    message_attributes: Node<Attributes<'a>>,
     // SNS, which writes its names with capitals
     #[serde(rename = "EventSource", borrow)]
     sns_source: Field<'a>,
@@ -157,8 +160,11 @@ fn queue(entries: &[Node<Entry<'_>>]) -> Result<Delivery, Problem> {
             Some(body) => all_records(body),
             None => Err((None, needed_field("body", &entry.body, "the text of the message"))),
         };
+        let attributes = entry.message_attributes.object();
         messages.push(Message {
             message_id: id.to_owned(),
+            body: entry.body.text().unwrap_or_default().to_owned(),
+            attributes: attributes.map(Attributes::texts).unwrap_or_default(),
             result: result.map_err(|(record, problem)| DocumentError {
                 place: Place::Message {
                     number,
