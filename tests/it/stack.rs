@@ -245,3 +245,41 @@ fn a_stack_that_hears_of_new_checkpoints_and_of_thaws_needs_no_more_than_the_oth
     state.verdict(&stack, thawed, "copied");
     state.nothing_was_denied(&stack);
 }
+
+#[test]
+fn what_waits_goes_round_by_the_parked_queue_of_the_stack() {
+    let Some((cloud, kit)) = kit() else { return };
+    let bucket = "stack-parks";
+    let state = State::in_bucket(cloud.clone(), bucket);
+    let parameters = [
+        ("StateBucket", bucket),
+        ("CheckpointPrefix", "flink/"),
+        ("SettleSeconds", "8"),
+        ("BatchWindowSeconds", "1"),
+        ("FlinkRoleIds", "AROAFLINK"),
+        ("Mode", "restore"),
+    ];
+    let stack = kit.deploy(&cloud, "stayput-parks", &parameters);
+    // AWS has no action of this name: sqs:SendMessage is for batches too. This server asks for it.
+    let batches = json!({"Version": "2012-10-17", "Statement": [
+        {"Effect": "Allow", "Action": ["sqs:SendMessageBatch"], "Resource": ["*"]}]});
+    cloud.allow(stack.output("RoleName"), "batches", &batches.to_string());
+    let file = &state.needed[0];
+    let marker = cloud.delete(bucket, &format!("flink/{file}"));
+    // By the queue without a delay, so that it comes before it is quiet; that queue would bring it back after 12 minutes.
+    let told = json!({"Records": [{
+        "eventVersion": "2.1", "eventSource": "aws:s3", "awsRegion": "us-east-1", "eventTime": "2026-11-30T03:00:00.000Z",
+        "eventName": "ObjectRemoved:DeleteMarkerCreated", "userIdentity": {"principalId": "AWS:AROASOMEBODY:console"},
+        "s3": {"s3SchemaVersion": "1.0", "bucket": {"name": bucket}, "object": {"key": format!("flink/{file}"), "versionId": marker}},
+    }]});
+    let lifecycle = cloud.queue_of(stack.output("LifecycleQueueArn"));
+    cloud.send(&lifecycle, &told.to_string());
+    state.is_back(file);
+    let parked: u64 = state
+        .lines(&stack)
+        .iter()
+        .filter_map(|line| line["summary"]["parked"].as_u64())
+        .sum();
+    assert!(parked >= 1, "{:?}", state.lines(&stack));
+    state.nothing_was_denied(&stack);
+}

@@ -48,6 +48,20 @@ impl Cloud {
         }
     }
 
+    /// Lets a role do what a policy document says, besides what it may do already.
+    ///
+    /// # Panics
+    /// If the server refuses.
+    pub fn allow(&self, role: &str, name: &str, policy: &str) {
+        let fields = [
+            ("Action", "PutRolePolicy"),
+            ("RoleName", role),
+            ("PolicyName", name),
+            ("PolicyDocument", policy),
+        ];
+        self.form("iam", &fields);
+    }
+
     /// Makes a user who may do what a policy document says, with a key.
     ///
     /// # Panics

@@ -33,6 +33,8 @@ cargo xtask NAME
                writes that file. `test --all` does it too
   infra lint   the linters of infra/: cfn-lint, sam validate, checkov, and its own checks
   infra build  what `sam build` makes for AWS: the function for arm64, by cargo-lambda (PyPI, 470 MB), without Docker
+  infra template
+               the template with the function for this machine, to deploy on a local server: infra/local/README.md
   infra local  the function in containers, as `sam local invoke` and `sam local start-lambda` run it
   lint         formatting, clippy, documentation
   wasm         the core for WebAssembly
@@ -79,6 +81,7 @@ fn main() -> ExitCode {
         ["gate", "--keep"] => workspace().and_then(|root| tasks::gate(&root, true)),
         ["infra", "lint"] => workspace().and_then(|root| tasks::infra_lint(&root)),
         ["infra", "build"] => workspace().and_then(|root| tasks::infra_build(&root)),
+        ["infra", "template"] => workspace().and_then(|root| tasks::infra_template(&root)),
         ["infra", "local"] => workspace().and_then(|root| tasks::infra_local(&root)),
         ["lint"] => workspace().and_then(|root| tasks::lint(&root)),
         ["wasm"] => workspace().and_then(|root| tasks::wasm(&root)),

@@ -102,6 +102,16 @@ pub(crate) fn infra_build(root: &Path) -> Result<bool, String> {
     Ok(end(&steps))
 }
 
+/// The template with the function for this machine.
+pub(crate) fn infra_template(root: &Path) -> Result<bool, String> {
+    print::line("building the function for this machine, and putting the template beside it");
+    let mut steps = Steps::default();
+    if let Some(template) = steps.step("template", || infra::built_template(root, &build_lambda(root)?)) {
+        print::line(&format!("{}", template.display()));
+    }
+    Ok(end(&steps))
+}
+
 fn check_sam_local(root: &Path, steps: &mut Steps, required: bool) {
     if let Some(docker) = steps.part("Docker", required, || sam_local::Docker::start(root)) {
         steps.check("SAM local", || {
