@@ -449,7 +449,7 @@ fn parking_asks_for_what_its_policy_allows_and_for_all_of_it() {
     let Some(url) = ministack() else { return };
     let bucket = "permissions-park";
     let settings = format!("parked_queue = \"{url}/000000000000/{PARKED}\"\n");
-    if let Some(asked) = asked_for(bucket, None, &settings) {
+    if let Some(asked) = asked_for(bucket, None, &settings, "copy") {
         let allowed = statements(&["read", "park"], bucket, "");
         compare("observe, parking", &asked, &allowed);
     }
