@@ -105,12 +105,12 @@ impl Oracle<'_> {
                 _ => ToldAs::Nobody,
             }
         };
-        // Flink's discard of what nobody used for so long, as messages said; its process remembers that without a journal, too.
+        // Flink's discard of what nobody used for so long, as the process knows that heard of it, without a journal too.
         let discard_of_what_nobody_used = || {
             hiding.at - need.snapshot.completed > FORGOTTEN
                 && need.snapshot.is_own(key)
                 && told_as(self.world.telling, hiding.by) == ToldAs::Flink
-                && self.ledger.heard_at(hiding.event).is_some()
+                && self.ledger.last_why(key) == Some("dormant")
         };
         if !scene.store.has_version(key, length) {
             // Nobody can bring it back; people must know.
@@ -178,6 +178,12 @@ impl Oracle<'_> {
         let whole = metadata.is_some() && own().all(|f| together(&f.key) || went_before(&f.key));
         // Of a snapshot that was hidden itself the moment before counts.
         let counts = metadata.map_or(hiding.at, |m| m.at.max(hiding.at));
+        // Of what was hidden before the snapshot was complete, the look counts.
+        let counts = if counts < need.snapshot.completed {
+            scene.store.now()
+        } else {
+            counts
+        };
         let forgotten = counts - need.snapshot.completed > FORGOTTEN;
         // A whole deletion has the cause of its `_metadata`.
         let told = match metadata_as {

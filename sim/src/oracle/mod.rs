@@ -341,18 +341,26 @@ impl<'w> Oracle<'w> {
                 wrong(LEFT_ALONE, format!("{key} was restored, which Flink deleted"));
             }
             // What is left of a snapshot whose `_metadata` went long before isn't deleted as a whole.
+            let about = said.and_then(|s| s.about.as_ref());
+            let hiding_of = |key: &String| {
+                scene
+                    .store
+                    .hiding(key)
+                    .or_else(|| scene.store.came_back_after(key))
+            };
             let went_with_it = |h: &Hiding| {
-                let about = said.and_then(|s| s.about.as_ref());
-                let hiding = |key: &String| {
-                    scene
-                        .store
-                        .hiding(key)
-                        .or_else(|| scene.store.came_back_after(key))
-                };
-                let metadata = about.and_then(hiding);
+                let metadata = about.and_then(hiding_of);
                 metadata.is_none_or(|m| m.at + HOUR >= h.at)
             };
-            let by_owner = hiding.filter(|h| h.by == Hand::Person && went_with_it(h));
+            // Nor is what a person had taken a part of before, which stays away: nobody can tell the owner's hand from that one's.
+            let was_a_part_before = |h: &Hiding| {
+                let its = self.ledger.all().filter(|c| Some(&c.metadata) == about);
+                its.flat_map(|c| &c.files)
+                    .filter_map(|f| hiding_of(&f.key))
+                    .any(|before| before.by == Hand::Person && before.at + HOUR < h.at)
+            };
+            let by_owner =
+                hiding.filter(|h| h.by == Hand::Person && went_with_it(h) && !was_a_part_before(h));
             if !as_a_rule && by_owner.is_some_and(|h| self.ledger.was_deleted_on_purpose(key, h.at)) {
                 wrong(
                     STAYS_DELETED,

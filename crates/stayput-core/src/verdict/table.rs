@@ -191,10 +191,12 @@ fn by_flink_or_unknown(
         };
     }
     if !loss.exclusive_missing_by_flink {
-        return if class == Class::Dormant {
-            Wish::Report(code)
-        } else {
-            Wish::Restore(Some(code))
+        // The job may have taken it along without a trace, and a slow clean-up comes to `_metadata` last.
+        let may_be_a_discard = referrer.moved && by_flink;
+        return match next_look(deletion, policy, now).filter(|_| may_be_a_discard) {
+            _ if class == Class::Dormant => Wish::Report(code),
+            Some(later) => later,
+            None => Wish::Restore(Some(code)),
         };
     }
     if class == Class::Dormant {

@@ -15,6 +15,20 @@ mod flink_shared_only {
     }
 
     #[test]
+    fn where_the_job_may_have_moved_a_slow_clean_up_is_waited_for() {
+        for class in [Class::Running, Class::Resting] {
+            let case = shared(Cause::Flink, class).with(|c| c.moved = true);
+            let after = |n| case.clone().with(|c| c.after = minutes(n));
+            after(16).waits(&LaterReason::MayBeADiscard, 60);
+            after(61).restores_with(FindingCode::FlinkDeletedNeeded);
+        }
+        // Nobody is known to clean up.
+        shared(Cause::Unknown, Class::Running)
+            .with(|c| c.moved = true)
+            .restores_with(FindingCode::DeletedNeeded);
+    }
+
+    #[test]
     fn dormant_is_a_finding() {
         shared(Cause::Flink, Class::Dormant).reports(FindingCode::FlinkDeletedNeeded);
     }

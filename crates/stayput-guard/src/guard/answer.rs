@@ -424,6 +424,8 @@ where
         let remembers = match &verdict.outcome {
             Outcome::Later { .. } | Outcome::Report(_) => true,
             Outcome::Leave(LeaveReason::DiscardedByFlink) => needed_again(),
+            // The message about `_metadata` may come later, and to another process.
+            Outcome::Leave(LeaveReason::SinkTail) => judged.is_by_a_stranger(),
             Outcome::Restore(_) | Outcome::Leave(_) | Outcome::Lost(_) => false,
         };
         let known = !matches!(judged.key_cause, Cause::Unknown | Cause::Lifecycle);

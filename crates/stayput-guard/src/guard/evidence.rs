@@ -186,6 +186,7 @@ where
         match &cause {
             Cause::Flink | Cause::Unknown => {
                 facts.claimed = self.is_claimed(id, &facts.metadata, written).await?;
+                facts.moved = self.survey.catalogue.moved_to(id).is_some();
             }
             Cause::Foreign(principal) if class == Class::Running => {
                 facts.moved = self.survey.catalogue.moved_to(id).is_some();

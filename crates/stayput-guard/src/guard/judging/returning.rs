@@ -25,7 +25,8 @@ where
                 let Some(at) = missing.history.hidden().map(|h| h.above_data.last_modified) else {
                     continue;
                 };
-                if went_with_it(at, hidden_at, &missing.cause) && !answered.contains(&missing.location) {
+                if comes_back_with_it(at, hidden_at, &missing.cause) && !answered.contains(&missing.location)
+                {
                     lacking.entry(&missing.location).or_insert_with(|| {
                         Notice::without_a_message(missing.location.clone(), missing.cause.clone(), at)
                     });
@@ -59,7 +60,7 @@ where
                     // The verdict says that it couldn't be read, and the sweep looks again.
                     Err(_) => (hidden_at, Cause::Unknown),
                 };
-                if went_with_it(at, hidden_at, &cause) {
+                if comes_back_with_it(at, hidden_at, &cause) {
                     notices
                         .entry(tail.clone())
                         .or_insert_with(|| Notice::without_a_message(tail, cause, at));
@@ -101,8 +102,13 @@ fn answered_in(judged: &[Judged]) -> BTreeSet<&ObjectLocation> {
     judged.iter().map(|j| &j.verdict.location).collect()
 }
 
-/// Whether what was hidden then, by that cause, went with the `_metadata` that was hidden at the other time.
-fn went_with_it(at: Timestamp, metadata_at: Timestamp, cause: &Cause) -> bool {
+/// Whether what was hidden then, by that cause, comes back with the `_metadata` that was hidden at the other time: what a rule or a stranger took, whenever
+/// that was, and what nobody known took if it went with it.
+fn comes_back_with_it(at: Timestamp, metadata_at: Timestamp, cause: &Cause) -> bool {
     let apart = at.since(metadata_at).max(metadata_at.since(at));
-    apart <= WHOLE_WITHIN && !matches!(cause, Cause::Flink | Cause::Ours)
+    match cause {
+        Cause::Lifecycle | Cause::Foreign(_) => true,
+        Cause::Unknown => apart <= WHOLE_WITHIN,
+        Cause::Flink | Cause::Ours => false,
+    }
 }
