@@ -1,6 +1,6 @@
 //! How much a call may cost.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Oracle, REQUESTS, Scene, Violation};
 use crate::function::Called;
@@ -14,6 +14,9 @@ const OF_A_SNAPSHOT: u64 = 4;
 /// Of what is hidden the versions are listed for each snapshot that is asked about, the version that could come back is looked at, copied, looked at again.
 const OF_A_HIDDEN_KEY: u64 = 6;
 
+/// Fewer files than this in one directory, as where a random part is put before each path, are looked at one by one instead of by a listing.
+const LISTED_FROM: u64 = 4;
+
 impl Oracle<'_> {
     /// So many requests to the bucket a call may take: each job directory, each snapshot and each object that is gone costs some, and a message no
     /// more than one. DESIGN counts on that: nothing grows with what was deleted long ago and named by nobody, or with one times the other.
@@ -24,6 +27,18 @@ impl Oracle<'_> {
             keys.extend(snapshot.files.iter().map(|f| f.key.as_str()));
             keys.insert(&snapshot.metadata);
         }
+        let mut by_directory: BTreeMap<&str, u64> = BTreeMap::new();
+        for key in &keys {
+            let directory = key.rsplit_once('/').map_or("", |(directory, _)| directory);
+            *by_directory.entry(directory).or_default() += 1;
+        }
+        // A sweep looks at everything; a call that brings a `_metadata` back at what comes with it.
+        let brings_a_snapshot = || called.copied.iter().any(|(key, _)| key.ends_with("/_metadata"));
+        let one_by_one = if called.sweep || brings_a_snapshot() {
+            by_directory.into_values().filter(|n| *n < LISTED_FROM).sum()
+        } else {
+            0
+        };
         let hidden = keys
             .into_iter()
             .filter(|key| !scene.store.is_visible(key))
@@ -35,6 +50,7 @@ impl Oracle<'_> {
             + OF_A_DIRECTORY * count(directories)
             + OF_A_SNAPSHOT * count(self.ledger.snapshots())
             + OF_A_HIDDEN_KEY * count(hidden)
+            + one_by_one
             + count(called.messages)
     }
 

@@ -287,8 +287,8 @@ pub const ALL: &[Planted] = &[
         name: "what Flink took by mistake is only told",
         danger: "a script with Flink's role empties shared/ and the job can't start",
         file: TABLE,
-        find: "    if !loss.exclusive_missing_by_flink {\n        return if class == Class::Dormant {",
-        replace: "    if !loss.exclusive_missing_by_flink {\n        return if FAULT || class == Class::Dormant {",
+        find: "            _ if class == Class::Dormant => Wish::Report(code),\n            Some(later) => later,",
+        replace: "            _ if FAULT || class == Class::Dormant => Wish::Report(code),\n            Some(later) => later,",
     },
     Planted {
         name: "what nobody known took is left to Flink",
