@@ -1,5 +1,6 @@
 //! The `_metadata` files that the command is given.
 
+use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -8,6 +9,10 @@ use stayput_core::location::Location;
 
 use crate::exit::Exit;
 use crate::terminal::complain;
+
+/// The most that is read of one file, in bytes: as much as the Lambda reads by default.
+const MOST: u64 = 2 << 30;
+const STANDARD_INPUT: &str = "standard input";
 
 /// Where a checkpoint lies.
 #[derive(Clone, Debug)]
@@ -59,6 +64,14 @@ pub enum InputError {
         /// Why.
         source: io::Error,
     },
+    /// More bytes than any `_metadata` has, or than this machine should hold.
+    #[error(
+        "{name}: this is longer than 2 GiB, the most that is read of one file; a _metadata is some megabytes"
+    )]
+    TooLong {
+        /// What was given.
+        name: String,
+    },
     /// An object store's address.
     #[error(
         "{name}: this command reads local files. Download the _metadata first, and say with --at where it came from"
@@ -76,6 +89,7 @@ impl InputError {
             Self::NotThere { name }
             | Self::NoMetadata { name }
             | Self::Io { name, .. }
+            | Self::TooLong { name }
             | Self::NotLocal { name } => name,
         }
     }
@@ -111,17 +125,9 @@ pub(crate) fn one_place_for_one_file(at: Option<&At>, files: usize) -> Option<Ex
 pub fn read(file: &Path, at: Option<&At>) -> Result<Input, InputError> {
     let name = file.display().to_string();
     if file.as_os_str() == "-" {
-        let mut bytes = Vec::new();
-        io::stdin()
-            .lock()
-            .read_to_end(&mut bytes)
-            .map_err(|source| InputError::Io {
-                name: "standard input".to_owned(),
-                source,
-            })?;
         return Ok(Input {
-            name: "standard input".to_owned(),
-            bytes,
+            name: STANDARD_INPUT.to_owned(),
+            bytes: all_of(io::stdin().lock(), STANDARD_INPUT)?,
             at: at.cloned(),
         });
     }
@@ -133,7 +139,7 @@ pub fn read(file: &Path, at: Option<&At>) -> Result<Input, InputError> {
             file.parent().map(Path::to_path_buf).unwrap_or_default(),
         )
     };
-    let bytes = std::fs::read(&path).map_err(|source| match source.kind() {
+    let opened = File::open(&path).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound if path != file => InputError::NoMetadata { name: name.clone() },
         io::ErrorKind::NotFound if name.contains("://") => InputError::NotLocal { name: name.clone() },
         io::ErrorKind::NotFound => InputError::NotThere { name: name.clone() },
@@ -142,6 +148,7 @@ pub fn read(file: &Path, at: Option<&At>) -> Result<Input, InputError> {
             source,
         },
     })?;
+    let bytes = all_of(opened, &name)?;
     let at = at.cloned().or_else(|| on_this_machine(directory));
     Ok(Input {
         name: path.display().to_string(),
@@ -156,19 +163,33 @@ pub fn read(file: &Path, at: Option<&At>) -> Result<Input, InputError> {
 /// The file can't be read. The text of the error names it.
 pub fn read_file(file: &Path) -> Result<Vec<u8>, InputError> {
     if file.as_os_str() == "-" {
-        let mut bytes = Vec::new();
-        return match io::stdin().lock().read_to_end(&mut bytes) {
-            Ok(_) => Ok(bytes),
-            Err(source) => Err(InputError::Io {
-                name: "standard input".to_owned(),
-                source,
-            }),
-        };
+        return all_of(io::stdin().lock(), STANDARD_INPUT);
     }
-    std::fs::read(file).map_err(|source| InputError::Io {
-        name: file.display().to_string(),
-        source,
-    })
+    let name = file.display().to_string();
+    match File::open(file) {
+        Ok(opened) => all_of(opened, &name),
+        Err(source) => Err(InputError::Io { name, source }),
+    }
+}
+
+fn all_of(from: impl io::Read, name: &str) -> Result<Vec<u8>, InputError> {
+    no_more_than(MOST, from, name)
+}
+
+/// A device, or a pipe that never ends, must not take the whole memory.
+fn no_more_than(most: u64, from: impl io::Read, name: &str) -> Result<Vec<u8>, InputError> {
+    let mut bytes = Vec::new();
+    let read = from.take(most + 1).read_to_end(&mut bytes);
+    match read {
+        Err(source) => Err(InputError::Io {
+            name: name.to_owned(),
+            source,
+        }),
+        Ok(_) if bytes.len() as u64 > most => Err(InputError::TooLong {
+            name: name.to_owned(),
+        }),
+        Ok(_) => Ok(bytes),
+    }
 }
 
 fn on_this_machine(directory: PathBuf) -> Option<At> {
@@ -183,4 +204,19 @@ fn on_this_machine(directory: PathBuf) -> Option<At> {
         guessed: true,
         ..place
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_never_ends_is_refused_and_what_just_fits_is_read() {
+        let endless = no_more_than(9, io::repeat(0), "/dev/zero").unwrap_err();
+        assert!(
+            matches!(&endless, InputError::TooLong { name } if name == "/dev/zero"),
+            "{endless}"
+        );
+        assert_eq!(no_more_than(9, &b"123456789"[..], "nine").unwrap(), b"123456789");
+    }
 }

@@ -50,11 +50,29 @@ pub struct Settings {
     pub mandate: Mandate,
 }
 
+/// Where, why, and the line that says which field it is: on one line, as a log and a terminal want it, and not as the picture that the parser draws.
+fn place_and_reason(error: &toml::de::Error) -> String {
+    let drawn = error.to_string();
+    let place = drawn
+        .lines()
+        .next()
+        .and_then(|first| first.strip_prefix("TOML parse error"));
+    let reason = error.message().trim().replace('\n', "; ");
+    let numbered = |line: &str| {
+        let (number, text) = line.split_once(" | ")?;
+        number.trim().parse::<u64>().ok()?;
+        Some(text.trim().to_owned())
+    };
+    let line = drawn.lines().find_map(numbered);
+    let line = line.map(|line| format!(", in `{line}`")).unwrap_or_default();
+    format!("{}: {reason}{line}", place.unwrap_or_default())
+}
+
 /// Why settings can't be used. Every message names the field.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
     /// The text isn't TOML.
-    #[error("the settings are no valid TOML for Stayput: {0}")]
+    #[error("the settings are no valid TOML for Stayput{}", place_and_reason(.0))]
     Toml(#[from] toml::de::Error),
     /// The text begins like JSON but isn't.
     #[error("the settings are no valid JSON for Stayput: {0}")]
@@ -502,6 +520,24 @@ mod tests {
             settings.mandate.roots.iter().next().and_then(class).as_deref(),
             Some("STANDARD_IA")
         );
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_value_is_told_on_one_line_with_its_place() {
+        let roots = "[[roots]]\nuri = \"s3://b/cp/\"\nkind = \"checkpoints\"\n";
+        for (text, place, field) in [
+            (
+                format!("{roots}[budget]\nobjects_per_day = \"many\"\n"),
+                "line 5",
+                "many",
+            ),
+            (format!("mode = \"obzerve\"\n{roots}"), "line 1", "obzerve"),
+            ("mode = \n".to_owned(), "line 1", "string"),
+        ] {
+            let told = Settings::parse(&text).unwrap_err().to_string();
+            assert!(told.contains(place) && told.contains(field), "{told}");
+            assert!(!told.contains('\n'), "{told}");
+        }
     }
 
     #[test]
