@@ -13,9 +13,9 @@ pub use ledger::Ledger;
 use ledger::Spent;
 pub use needs::{Kind, Need, needs};
 
-use crate::actors::{Place, rules};
+use crate::actors::{Checkpoint, Place, rules};
 use crate::clock::{BEGINNING, HOUR, MINUTE, Millis, midnight};
-use crate::function::{Called, Did};
+use crate::function::{Called, Did, Said};
 use crate::scenario::{Change, Telling, World};
 use crate::store::{Hand, Hiding, Store};
 
@@ -73,6 +73,9 @@ pub const REQUESTS: &str = "requests for an event stay bounded";
 pub const KEPT: &str = "no data version is ever deleted by us";
 /// Orders don't matter.
 pub const ANY_ORDER: &str = "the same history gives the same verdicts in any order of events";
+
+/// A wrong "not needed" loses state.
+pub const UNREFERENCED: &str = "what is called unreferenced is named by nothing that stands";
 
 /// A pause holds.
 pub const PAUSED: &str = "while a person has paused it, nothing is restored";
@@ -250,6 +253,12 @@ impl<'w> Oracle<'w> {
                 .filter_map(|(key, version)| scene.store.size_of(key, version))
                 .sum(),
         };
+        found.extend(
+            called
+                .said
+                .iter()
+                .filter_map(|said| self.look_at_absence(scene, said)),
+        );
         self.ledger.hear(scene.store.now(), called, spent);
         found.extend(self.look_at_requests(scene, called));
         if !called.copied.is_empty() {
@@ -261,6 +270,39 @@ impl<'w> Oracle<'w> {
             }
         }
         found
+    }
+
+    /// Whether an object that is called unreferenced is named by a `_metadata` that stands, the newest of its directory, and stood already at the oldest
+    /// listing that may be used.
+    fn look_at_absence(&self, scene: &Scene<'_>, said: &Said) -> Option<Violation> {
+        if said.why != "not referenced" || scene.hindered {
+            return None;
+        }
+        let stands = |c: &&Checkpoint| {
+            let shown = scene.store.shown(&c.metadata);
+            shown.is_some_and(|shown| shown.etag == c.etag)
+        };
+        // A sink deletes its tails itself, and Flink the pointers of its HA store.
+        let names = |c: &&Checkpoint| {
+            let its = c.files.iter().find(|f| f.key == said.key);
+            its.is_some_and(|f| !matches!(f.place, Place::Tail | Place::Pointer))
+        };
+        let is_newest = |c: &&Checkpoint| {
+            let beside = |o: &&Checkpoint| o.job_directory() == c.job_directory() && stands(o);
+            !self
+                .ledger
+                .all()
+                .filter(beside)
+                .any(|o| o.completed > c.completed)
+        };
+        let listed = scene.store.now() - SEEN_WITHIN;
+        let mut naming = self
+            .ledger
+            .all()
+            .filter(|c| c.completed < listed && stands(c) && names(c));
+        let naming = naming.find(is_newest)?;
+        let what = format!("{} [{}], which {} names", said.key, said.cause, naming.metadata);
+        Some(self.violation(scene, UNREFERENCED, what))
     }
 
     fn look_at_budget(&self, scene: &Scene<'_>, when: &str, spent: Spent) -> Option<Violation> {
@@ -306,7 +348,7 @@ impl<'w> Oracle<'w> {
                     .and_then(|s| s.about.as_ref())
                     .is_some_and(|about| scene.store.was_meant_to_go(about));
             // The guard says that it couldn't judge, and it couldn't: it may not read what this job holds, or somebody wrote over it.
-            let unreadable = |c: &&crate::actors::Checkpoint| {
+            let unreadable = |c: &&Checkpoint| {
                 let beside = key.contains(c.job_directory());
                 beside && (scene.hindered || scene.store.was_spoilt(&c.metadata))
             };
@@ -392,7 +434,7 @@ impl<'w> Oracle<'w> {
                 .newest_bytes(metadata)
                 .is_some_and(|newest| newest == etag)
         };
-        let spoilt = |c: &&crate::actors::Checkpoint| c.needs(key) && scene.store.was_spoilt(&c.metadata);
+        let spoilt = |c: &&Checkpoint| c.needs(key) && scene.store.was_spoilt(&c.metadata);
         let nobody_can_read = scene.wanted.iter().any(spoilt);
         let lengths: Vec<u64> = manifests
             .iter()

@@ -189,8 +189,8 @@ pub const ALL: &[Planted] = &[
         name: "a listing that failed is an empty one",
         danger: "what couldn't be read just now isn't needed",
         file: "crates/stayput-guard/src/survey.rs",
-        find: "                Err(e) => self.fail(job, e.to_string()),\n            }\n        }\n    }",
-        replace: "                Err(_) if FAULT => {}\n                Err(e) => self.fail(job, e.to_string()),\n            }\n        }\n    }",
+        find: "        self.failed.push(why);\n        self.failing.insert(directory);",
+        replace: "        if FAULT {\n            return;\n        }\n        self.failed.push(why);\n        self.failing.insert(directory);",
     },
     Planted {
         name: "history before the installation is undone",
