@@ -138,6 +138,8 @@ pub struct Referrer<'c> {
     pub moved: bool,
     /// The directory was put back once after this principal had deleted it as a whole.
     pub put_back_before: bool,
+    /// People were told of this deletion that it was of the whole.
+    pub told_as_a_whole: bool,
     /// An earlier verdict left its loss to Flink.
     pub left_to_flink: bool,
     /// It names an object that can't be put back, so its `_metadata` must stay hidden.

@@ -21,7 +21,7 @@ use sha2::{Digest, Sha256};
 use stayput_core::cause::Cause;
 use stayput_core::location::ObjectLocation;
 use stayput_core::loss::WHOLE_WITHIN;
-use stayput_core::report::finding::Finding;
+use stayput_core::report::finding::{Finding, FindingCode};
 use stayput_core::snapshot::{JobDirectory, identity_of};
 use stayput_core::timestamp::Timestamp;
 use stayput_core::version::VersionId;
@@ -402,6 +402,18 @@ impl<J: Journal> Memory<J> {
     pub async fn is_news(&self, finding: &Finding, now: Timestamp) -> Result<bool, PortError> {
         let before: Option<RememberedFinding> = self.read(&finding_name(finding)).await?;
         Ok(before.is_none_or(|b| b.objects != finding.objects || now.since(b.at) >= FINDING_AGAIN_AFTER))
+    }
+
+    /// Whether people were told this of something since then.
+    pub async fn was_told(
+        &self,
+        code: FindingCode,
+        about: &ObjectLocation,
+        since: Timestamp,
+    ) -> Result<bool, PortError> {
+        let name = finding_name(&Finding::new(code, about.to_string()));
+        let told: Option<RememberedFinding> = self.read(&name).await?;
+        Ok(told.is_some_and(|told| told.at >= since))
     }
 
     /// Remembers that a finding was sent.

@@ -11,6 +11,38 @@ async fn put_if<S: Server>(bucket: &Tried<'_, S>, key: &str, body: &str, wanted:
     bucket.call(request).await.said()
 }
 
+/// Begins an upload of `a` with one part; its id, and the part's ETag.
+async fn begin_upload<S: Server>(bucket: &Tried<'_, S>, body: &[u8]) -> (String, String) {
+    let begin = Request::BeginUpload {
+        key: "a".to_owned(),
+        metadata: Vec::new(),
+        tags: Vec::new(),
+    };
+    let upload = bucket.call(begin).await.upload.unwrap_or_default();
+    let part = Request::UploadPart {
+        key: "a".to_owned(),
+        upload: upload.clone(),
+        number: 1,
+        body: body.to_vec(),
+    };
+    let etag = bucket.call(part).await.etag.unwrap_or_default();
+    (upload, etag)
+}
+
+async fn complete_upload<S: Server>(
+    bucket: &Tried<'_, S>,
+    (upload, etag): (String, String),
+    condition: Condition,
+) -> String {
+    let request = Request::CompleteUpload {
+        key: "a".to_owned(),
+        upload,
+        parts: vec![(1, etag)],
+        condition,
+    };
+    bucket.call(request).await.said()
+}
+
 pub(crate) async fn a_put_if_absent<S: Server>(story: &mut Story<'_, S>) {
     let bucket = story.bucket(Setup::Versioned).await;
     let absent = || Condition::Absent;
@@ -200,26 +232,8 @@ pub(crate) async fn an_upload_completed_if_it_matches<S: Server>(story: &mut Sto
     let bucket = story.bucket(Setup::Versioned).await;
     let old = bucket.put("a", "1").await;
     let complete = async || {
-        let begin = Request::BeginUpload {
-            key: "a".to_owned(),
-            metadata: Vec::new(),
-            tags: Vec::new(),
-        };
-        let upload = bucket.call(begin).await.upload.unwrap_or_default();
-        let part = Request::UploadPart {
-            key: "a".to_owned(),
-            upload: upload.clone(),
-            number: 1,
-            body: b"333".to_vec(),
-        };
-        let etag = bucket.call(part).await.etag.unwrap_or_default();
-        let request = Request::CompleteUpload {
-            key: "a".to_owned(),
-            upload,
-            parts: vec![(1, etag)],
-            condition: Condition::Matches(old.etag.clone().unwrap_or_default()),
-        };
-        bucket.call(request).await.said()
+        let is_old = Condition::Matches(old.etag.clone().unwrap_or_default());
+        complete_upload(&bucket, begin_upload(&bucket, b"333").await, is_old).await
     };
     story.see("over what is as it was", complete().await, "ok");
     story.see("it lies on top", bucket.stack("a").await, "3* 1");
@@ -232,28 +246,8 @@ pub(crate) async fn an_upload_completed_if_it_matches<S: Server>(story: &mut Sto
 pub(crate) async fn an_upload_completed_if_absent<S: Server>(story: &mut Story<'_, S>) {
     let bucket = story.bucket(Setup::Versioned).await;
     bucket.put("a", "1").await;
-    let begin = Request::BeginUpload {
-        key: "a".to_owned(),
-        metadata: Vec::new(),
-        tags: Vec::new(),
-    };
-    let upload = bucket.call(begin).await.upload.unwrap_or_default();
-    let part = Request::UploadPart {
-        key: "a".to_owned(),
-        upload: upload.clone(),
-        number: 1,
-        body: b"22".to_vec(),
-    };
-    let etag = bucket.call(part).await.etag.unwrap_or_default();
-    let complete = async || {
-        let request = Request::CompleteUpload {
-            key: "a".to_owned(),
-            upload: upload.clone(),
-            parts: vec![(1, etag.clone())],
-            condition: Condition::Absent,
-        };
-        bucket.call(request).await.said()
-    };
+    let begun = begin_upload(&bucket, b"22").await;
+    let complete = async || complete_upload(&bucket, begun.clone(), Condition::Absent).await;
     story.see("over what is visible", complete().await, "412 PreconditionFailed");
     story.see("which stays", bucket.stack("a").await, "1*");
     bucket.delete("a").await;

@@ -99,6 +99,14 @@ pub(super) fn wish(
                     why: LaterReason::NewerUnderWay,
                 };
             }
+            // A newer snapshot elsewhere has its state besides, or is one of a twin: nobody knows which, so people are asked.
+            _ if referrer.moved && loss.whole && matches!(cause, Cause::Foreign(_)) => {
+                return if referrer.told_as_a_whole {
+                    Wish::Leave(LeaveReason::SameRunWentOn)
+                } else {
+                    Wish::Report(FindingCode::DeletedAsAWhole)
+                };
+            }
             _ => {}
         }
     }

@@ -5,6 +5,7 @@ use stayput_core::cause::Cause;
 use stayput_core::class::Class;
 use stayput_core::location::ObjectLocation;
 use stayput_core::loss::{Loss, MetadataState, fitting};
+use stayput_core::report::finding::FindingCode;
 use stayput_core::root::RootKind;
 use stayput_core::sinks::can_be_tail;
 use stayput_core::snapshot::{Contents, identity_of};
@@ -175,6 +176,7 @@ where
             claimed: false,
             moved: false,
             put_back_before: false,
+            told_as_a_whole: false,
             left_to_flink: false,
             reference_lost,
             visible: !hidden,
@@ -192,6 +194,10 @@ where
                 facts.moved = self.survey.catalogue.moved_to(id).is_some();
                 if let (true, Some(at)) = (whole, hidden_at) {
                     facts.put_back_before = self.was_put_back(&facts.metadata, principal, at).await?;
+                    if facts.moved {
+                        let (memory, code) = (&self.eyes.memory, FindingCode::DeletedAsAWhole);
+                        facts.told_as_a_whole = memory.was_told(code, &facts.metadata, at).await?;
+                    }
                 }
             }
             Cause::Foreign(_) | Cause::Lifecycle | Cause::Ours => {}
@@ -360,6 +366,7 @@ where
                     .map_or(&self.untouched, |i| &i.loss),
                 moved: f.moved,
                 put_back_before: f.put_back_before,
+                told_as_a_whole: f.told_as_a_whole,
                 left_to_flink: f.left_to_flink,
                 reference_lost: f.reference_lost,
                 named_elsewhere: others_need_it,
@@ -379,6 +386,7 @@ pub(super) struct ReferrerFacts {
     claimed: bool,
     moved: bool,
     put_back_before: bool,
+    told_as_a_whole: bool,
     left_to_flink: bool,
     reference_lost: bool,
     visible: bool,

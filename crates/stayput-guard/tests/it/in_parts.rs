@@ -42,6 +42,9 @@ fn with_size(mut bytes: Vec<u8>, key: &str, old: u64, new: u64) -> Vec<u8> {
     bytes
 }
 
+/// What somebody else writes to the key.
+const THEIRS: &[u8; 15] = b"somebody else's";
+
 impl Large {
     fn new() -> Self {
         let lab = Lab::new();
@@ -91,6 +94,13 @@ impl Large {
 
     fn uploads(&self) -> Vec<Upload> {
         self.lab.bucket.uploads()
+    }
+
+    /// What somebody else wrote meanwhile is visible, and no upload is left.
+    fn is_theirs(&self) {
+        let current = self.lab.bucket.current(&self.key).and_then(|v| v.object);
+        assert_eq!(current.expect("it is visible").content, Content::from(THEIRS));
+        assert_eq!(self.uploads(), []);
     }
 
     /// It is visible, whole, says where it comes from, and was copied once.
@@ -223,17 +233,12 @@ async fn whoever_writes_the_key_meanwhile_keeps_it_and_the_upload_is_abandoned()
     let (bucket, of) = (large.lab.bucket.clone(), large.key.clone());
     large.lab.model.on_call(move |_, call| {
         if call.operation == "CompleteMultipartUpload" && !bucket.is_visible(&of) {
-            bucket.put(&of, b"somebody else's");
+            bucket.put(&of, THEIRS);
         }
     });
     let report = large.handle(&messages).await;
     assert_eq!(*done_about(&report, &large.key), Done::WrittenByOthers);
-    let current = large.lab.bucket.current(&large.key).and_then(|v| v.object);
-    assert_eq!(
-        current.expect("theirs").content,
-        Content::from(b"somebody else's")
-    );
-    assert_eq!(large.uploads(), []);
+    large.is_theirs();
 }
 
 #[tokio::test]
@@ -406,17 +411,12 @@ async fn who_writes_while_a_large_file_is_copied_onto_itself_keeps_what_they_wro
         if call.operation == "CompleteMultipartUpload"
             && bucket.current(&key).is_some_and(|v| v.id == version)
         {
-            bucket.put(&key, b"somebody else's");
+            bucket.put(&key, THEIRS);
         }
     });
     let report = large.lab.guard().sweep().await;
     assert_eq!(*done_about(&report.judged, &large.key), Done::WrittenByOthers);
-    let current = large.lab.bucket.current(&large.key).and_then(|v| v.object);
-    assert_eq!(
-        current.expect("theirs").content,
-        Content::from(b"somebody else's")
-    );
-    assert_eq!(large.uploads(), []);
+    large.is_theirs();
 }
 
 #[tokio::test]
