@@ -99,12 +99,15 @@ pub(super) fn wish(
                     why: LaterReason::NewerUnderWay,
                 };
             }
-            // A newer snapshot elsewhere has its state besides, or is one of a twin: nobody knows which, so people are asked.
-            _ if referrer.moved && loss.whole && matches!(cause, Cause::Foreign(_)) => {
+            // A newer snapshot elsewhere has its state besides, or is one of a twin: nobody knows which, so people are asked. Once what it names is back
+            // nothing shows any more that all of it was deleted.
+            _ if referrer.moved && matches!(cause, Cause::Foreign(_)) => {
                 return if referrer.told_as_a_whole {
                     Wish::Leave(LeaveReason::SameRunWentOn)
-                } else {
+                } else if loss.whole {
                     Wish::Report(FindingCode::DeletedAsAWhole)
+                } else {
+                    Wish::Report(FindingCode::MetadataHidden)
                 };
             }
             _ => {}

@@ -18,14 +18,14 @@ fn a_metadata_comes_back_into_a_directory_that_lives_on() {
     let after = |case: Case, n| case.with(|c| c.after = minutes(n));
     after(waiting.clone(), 14).waits(&LaterReason::NewerUnderWay, 15);
     after(waiting, 15).restores();
-    // A program that is deployed twice has the same operators elsewhere: that its own directory goes on says that this one may be needed. Where all of
-    // it was deleted people are asked.
+    // A program that is deployed twice has the same operators elsewhere: that its own directory goes on says that this one may be needed, so
+    // people are asked, once.
     let moved = metadata(beside(false)).with(|c| c.moved = true);
     after(moved.clone(), 14).waits(&LaterReason::NewerUnderWay, 15);
     after(moved.clone(), 20).reports(FindingCode::DeletedAsAWhole);
     let told = moved.clone().with(|c| c.told_as_a_whole = true);
     after(told, 20).leaves(&LeaveReason::SameRunWentOn);
-    after(moved.with(|c| c.loss.whole = false), 20).restores();
+    after(moved.with(|c| c.loss.whole = false), 20).reports(FindingCode::MetadataHidden);
     // A rule's marker is dated midnight: the sweep looks again.
     let by_rule = metadata(beside(false)).with(|c| {
         c.cause = Cause::Lifecycle;

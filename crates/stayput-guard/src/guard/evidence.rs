@@ -194,10 +194,10 @@ where
                 facts.moved = self.survey.catalogue.moved_to(id).is_some();
                 if let (true, Some(at)) = (whole, hidden_at) {
                     facts.put_back_before = self.was_put_back(&facts.metadata, principal, at).await?;
-                    if facts.moved {
-                        let (memory, code) = (&self.eyes.memory, FindingCode::DeletedAsAWhole);
-                        facts.told_as_a_whole = memory.was_told(code, &facts.metadata, at).await?;
-                    }
+                }
+                if let (true, Some(at)) = (facts.moved, hidden_at) {
+                    let (memory, code) = (&self.eyes.memory, FindingCode::DeletedAsAWhole);
+                    facts.told_as_a_whole = memory.was_told(code, &facts.metadata, at).await?;
                 }
             }
             Cause::Foreign(_) | Cause::Lifecycle | Cause::Ours => {}
