@@ -10,7 +10,7 @@ use stayput_core::timestamp::Timestamp;
 use stayput_core::verdict::Policy;
 use stayput_guard::batch::Message;
 use stayput_guard::guard::Guard;
-use stayput_guard::mandate::Mandate;
+use stayput_guard::mandate::{Mandate, SIDECARS_FROM};
 use std::time::Duration;
 
 use crate::cpu;
@@ -46,6 +46,7 @@ pub(crate) fn mandate() -> Result<Mandate, String> {
         },
         catalogue_max_age: Duration::from_secs(300),
         metadata_limit: MetadataLimit::of_settings(1 << 28),
+        sidecars_from: SIDECARS_FROM,
         protect_since: None,
         objects_per_day: 10_000,
         bytes_per_day: 1 << 40,

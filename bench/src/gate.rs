@@ -80,7 +80,7 @@ fn tree(bytes: &[u8]) -> u64 {
 fn index(bytes: &[u8]) -> u64 {
     let at = ObjectLocation::new("flink-state", "checkpoints/job/chk-8/_metadata");
     let mut index = ReferenceIndex::new();
-    let _ = enter(bytes, &at, &Roots::default(), [], &mut index);
+    let _ = enter(bytes, &at, &Roots::default(), [], &mut index, None);
     index.objects() as u64
 }
 

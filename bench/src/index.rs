@@ -22,7 +22,7 @@ const JOB: &str = "00000000000000000000000000000001";
 /// As the guard does it.
 fn build(bytes: &[u8], metadata: &ObjectLocation) -> Result<ReferenceIndex, String> {
     let mut index = ReferenceIndex::new();
-    enter(bytes, metadata, &Roots::default(), [], &mut index).map_err(|e| format!("{e:?}"))?;
+    enter(bytes, metadata, &Roots::default(), [], &mut index, None).map_err(|e| format!("{e:?}"))?;
     Ok(index)
 }
 

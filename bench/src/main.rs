@@ -1,5 +1,6 @@
 //! Measures what docs/benchmarks.md says, and writes it. `cargo xtask bench` runs it with Flink, the servers and the Lambda at hand.
 
+mod cold;
 mod cpu;
 mod deciding;
 mod flink;
@@ -22,7 +23,7 @@ use crate::record::Part;
 
 const USAGE: &str = "\
 usage: stayput-bench PART...
-parts: parser, shapes, index, deciding, deletions, scale, start
+parts: parser, shapes, index, cold, deciding, deletions, scale, start
 It measures the parts, keeps the numbers in docs/benchmarks.json and writes docs/benchmarks.md; `page` only writes.
 usage: stayput-bench gate [--keep]
 It counts instructions and holds them against bench/instructions.json, or writes that file.
@@ -55,6 +56,7 @@ impl Place {
             "parser" => parser::measure(&self.flink()?, &self.work),
             "shapes" => parser::measure_shapes(&self.flink()?, &self.work),
             "index" => index::measure(&self.flink()?, &self.work),
+            "cold" => cold::measure(),
             "deciding" => deciding::measure(),
             "deletions" => function::deletions(&self.flink()?, &self.work),
             "scale" => scale::measure(),

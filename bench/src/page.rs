@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::record::{Part, Parts, rounded};
 
 /// Parts in the order of the page: name, title, what the figures mean.
-const SECTIONS: [(&str, &str, &str); 7] = [
+const SECTIONS: [(&str, &str, &str); 8] = [
     (
         "parser",
         "Reading a `_metadata`, with Flink beside us",
@@ -27,6 +27,13 @@ const SECTIONS: [(&str, &str, &str); 7] = [
         "From the bytes to an index",
         "What the Lambda does with a checkpoint that it meets for the first time: read it, resolve each name to bucket and key, and \
          enter it into the index that answers which snapshots name a key.",
+    ),
+    (
+        "cold",
+        "A process that begins anew",
+        "The first call of a new process before thirty jobs, each with one checkpoint of a million references, told of one deletion: \
+         without a control prefix it reads every `_metadata`; with one it writes their sidecars the first time, and reads those instead from \
+         then on. A bucket in memory; CPU time of guard and bucket.",
     ),
     (
         "deletions",

@@ -24,7 +24,7 @@ use stayput_core::verdict::{LaterReason, Outcome, Policy};
 use stayput_core::version::VersionId;
 use stayput_guard::batch::{Acted, Answer, BatchReport, Done, Message};
 use stayput_guard::guard::{Acting, Guard};
-use stayput_guard::mandate::Mandate;
+use stayput_guard::mandate::{Mandate, SIDECARS_FROM};
 use stayput_guard::port::PortErrorKind;
 
 use crate::actors::{LOG, OUTPUT, POINTERS};
@@ -210,6 +210,7 @@ fn mandate(world: &World) -> Mandate {
         },
         catalogue_max_age: Duration::from_secs(300),
         metadata_limit: MetadataLimit::of_settings(1 << 24),
+        sidecars_from: SIDECARS_FROM,
         protect_since: world
             .installed
             .map(|after| Timestamp::from_millis(BEGINNING + after)),

@@ -11,12 +11,13 @@ use crate::process::{cargo, run};
 use crate::provide;
 
 /// Their names; `fuzz/Cargo.toml` and `tests/hostile/src/target.rs` have the same.
-const TARGETS: [&str; 5] = [
+const TARGETS: [&str; 6] = [
     "metadata",
     "references",
     "java_object",
     "events",
     "bucket_documents",
+    "sidecar",
 ];
 
 /// No input is longer, in bytes: nearly all that a reader does, it does to fewer.

@@ -27,7 +27,7 @@ cargo xtask NAME
   test         everything that CI runs; the last line counts the tests
   test --all   that, and real Flink, Ceph and SeaweedFS as well, large files, and the gate: minutes more, 700 MB more
   demo         a deleted object comes back: on this machine, without AWS
-  bench [PART] docs/benchmarks.md, with real Flink beside us: all of it, or one part (parser, shapes, index, deciding, deletions, start)
+  bench [PART] docs/benchmarks.md, with real Flink beside us: all of it, or one part (parser, shapes, index, cold, deciding, deletions, scale, start)
   gate [--keep]
                instructions for a handle, counted by Valgrind: 5 % more than bench/instructions.json says is a failure; --keep
                writes that file. `test --all` does it too

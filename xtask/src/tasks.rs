@@ -432,6 +432,7 @@ pub(crate) fn bench(root: &Path, parts: &[&str]) -> Result<bool, String> {
             "parser",
             "shapes",
             "index",
+            "cold",
             "deciding",
             "deletions",
             "scale",

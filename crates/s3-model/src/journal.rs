@@ -25,7 +25,7 @@ impl ModelJournal {
 }
 
 impl Journal for ModelJournal {
-    async fn read(&self, name: &str) -> Result<Option<Vec<u8>>, PortError> {
+    async fn read(&self, name: &str, max_bytes: u64) -> Result<Option<Vec<u8>>, PortError> {
         let location = ObjectLocation::new(self.bucket.as_str(), self.key(name));
         let answer = self
             .client
@@ -37,7 +37,7 @@ impl Journal for ModelJournal {
                         .current(location.key())
                         .is_some_and(|v| v.object.is_some());
                     if there {
-                        model.body_of(&location, None, u64::MAX).map(Some)
+                        model.body_of(&location, None, max_bytes).map(Some)
                     } else {
                         Ok(None)
                     }
@@ -47,7 +47,7 @@ impl Journal for ModelJournal {
         Ok(answer.map(|body| body.bytes))
     }
 
-    async fn write(&self, name: &str, document: &[u8]) -> Result<(), PortError> {
+    async fn write(&self, name: &str, document: Vec<u8>) -> Result<(), PortError> {
         let key = self.key(name);
         self.client.call("PutObject", &self.bucket, &key, None, |model| {
             let written = model.existing(&self.bucket).map(|bucket| {

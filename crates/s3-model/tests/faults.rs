@@ -20,7 +20,7 @@ async fn every_call_is_recorded_with_its_outcome_and_whether_it_writes() {
     model.head(&bucket.at("a"), None).await.unwrap();
     model.head(&bucket.at("b"), None).await.unwrap_err();
     model.lifecycle("flink-lab").await.unwrap();
-    journal.write("claims/1", b"{}").await.unwrap();
+    journal.write("claims/1", b"{}".to_vec()).await.unwrap();
     let calls = model.take_calls();
     let told: Vec<_> = calls
         .iter()
@@ -51,13 +51,13 @@ async fn every_call_is_recorded_with_its_outcome_and_whether_it_writes() {
 #[tokio::test]
 async fn the_journal_reads_what_it_wrote_and_anybody_can_look_at_it() {
     let (model, _, journal) = world();
-    assert_eq!(journal.read("claims/1").await.unwrap(), None);
-    journal.write("claims/1", b"one").await.unwrap();
-    journal.write("claims/10", b"ten").await.unwrap();
-    journal.write("claims/1", b"uno").await.unwrap();
-    journal.write("paused", b"").await.unwrap();
+    assert_eq!(journal.read("claims/1", 1 << 20).await.unwrap(), None);
+    journal.write("claims/1", b"one".to_vec()).await.unwrap();
+    journal.write("claims/10", b"ten".to_vec()).await.unwrap();
+    journal.write("claims/1", b"uno".to_vec()).await.unwrap();
+    journal.write("paused", b"".to_vec()).await.unwrap();
     assert_eq!(
-        journal.read("claims/1").await.unwrap().as_deref(),
+        journal.read("claims/1", 1 << 20).await.unwrap().as_deref(),
         Some(b"uno".as_slice())
     );
     assert_eq!(journal.names("claims/").await.unwrap(), ["claims/1", "claims/10"]);
@@ -66,7 +66,7 @@ async fn the_journal_reads_what_it_wrote_and_anybody_can_look_at_it() {
     assert_eq!(ops.visible_keys()[0], "stayput/claims/1");
     // A person lifts the pause.
     ops.delete("stayput/paused");
-    assert_eq!(journal.read("paused").await.unwrap(), None);
+    assert_eq!(journal.read("paused", 1 << 20).await.unwrap(), None);
 }
 
 #[tokio::test]
@@ -123,10 +123,10 @@ async fn who_crashes_after_a_write_has_written_and_is_heard_no_more_until_revive
     let other = model.another_client();
     bucket.put("a", b"1");
     model.plan(Fault::crash().on("PutObject").after_the_effect());
-    assert!(journal.write("seen", b"x").await.is_err());
+    assert!(journal.write("seen", b"x".to_vec()).await.is_err());
     assert!(model.has_crashed());
     assert!(model.head(&bucket.at("a"), None).await.is_err());
-    assert!(journal.read("seen").await.is_err());
+    assert!(journal.read("seen", 1 << 20).await.is_err());
     assert!(model.calls().iter().all(|c| c.crashed));
     assert_eq!(model.all_requests(), 1, "only the write reached the server");
     assert!(
@@ -137,7 +137,7 @@ async fn who_crashes_after_a_write_has_written_and_is_heard_no_more_until_revive
 
     model.revive();
     assert_eq!(
-        journal.read("seen").await.unwrap().as_deref(),
+        journal.read("seen", 1 << 20).await.unwrap().as_deref(),
         Some(b"x".as_slice())
     );
 }
@@ -146,8 +146,8 @@ async fn who_crashes_after_a_write_has_written_and_is_heard_no_more_until_revive
 async fn who_crashes_before_a_write_has_written_nothing() {
     let (model, _, journal) = world();
     model.plan(Fault::crash().from_nth(2));
-    journal.write("first", b"1").await.unwrap();
-    assert!(journal.write("second", b"2").await.is_err());
+    journal.write("first", b"1".to_vec()).await.unwrap();
+    assert!(journal.write("second", b"2".to_vec()).await.is_err());
     model.revive();
     assert_eq!(journal.names("").await.unwrap(), ["first"]);
 }
@@ -169,5 +169,5 @@ fn clients_and_their_futures_can_cross_threads() {
     check(&bucket);
     check(&journal);
     sendable(model.list("flink-lab", "", false));
-    sendable(journal.read("a"));
+    sendable(journal.read("a", 1 << 20));
 }

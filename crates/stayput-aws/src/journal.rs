@@ -9,9 +9,6 @@ use crate::connection::Connection;
 use crate::failure::Call;
 use crate::s3::S3;
 
-/// Documents of the journal are small; a longer one isn't ours.
-const LONGEST: u64 = 16 << 20;
-
 /// The journal below one prefix.
 #[derive(Clone, Debug)]
 pub struct S3Journal {
@@ -40,8 +37,8 @@ impl S3Journal {
 }
 
 impl Journal for S3Journal {
-    async fn read(&self, name: &str) -> Result<Option<Vec<u8>>, PortError> {
-        match self.reading.body(&self.at(name), None, LONGEST).await {
+    async fn read(&self, name: &str, max_bytes: u64) -> Result<Option<Vec<u8>>, PortError> {
+        match self.reading.body(&self.at(name), None, max_bytes).await {
             Ok(body) => Ok(Some(body.bytes)),
             // A missing bucket is a mistake in the settings, not an empty memory.
             Err(e) if e.kind == PortErrorKind::NotFound && !says_no_bucket(&e) => Ok(None),
@@ -49,15 +46,15 @@ impl Journal for S3Journal {
         }
     }
 
-    async fn write(&self, name: &str, document: &[u8]) -> Result<(), PortError> {
+    async fn write(&self, name: &str, document: Vec<u8>) -> Result<(), PortError> {
         let at = self.at(name);
         let call = Call::on("PutObject", at.bucket(), at.key());
         self.client
             .put_object()
             .bucket(at.bucket())
             .key(at.key())
-            .body(ByteStream::from(document.to_vec()))
-            .content_type("application/json")
+            .content_type(content_type(&document))
+            .body(ByteStream::from(document))
             .send()
             .await
             .map(drop)
@@ -73,6 +70,15 @@ impl Journal for S3Journal {
             .iter()
             .filter_map(|o| o.key.strip_prefix(below).map(str::to_owned))
             .collect())
+    }
+}
+
+/// Sidecars are no JSON, and begin with a magic number.
+fn content_type(document: &[u8]) -> &'static str {
+    if document.starts_with(b"{") {
+        "application/json"
+    } else {
+        "application/octet-stream"
     }
 }
 

@@ -308,8 +308,8 @@ async fn no_lifecycle_configuration_is_an_empty_one_and_being_refused_is_not() {
 async fn a_journal_without_its_bucket_is_no_empty_journal() {
     let (_, client) = server(vec![error(404, "NoSuchKey"), error(404, "NoSuchBucket")]);
     let journal = S3Journal::with(client, ObjectLocation::new("ops", "stayput/"));
-    assert_eq!(journal.read("seen/1").await, Ok(None));
-    let failure = journal.read("seen/1").await.unwrap_err();
+    assert_eq!(journal.read("seen/1", 1 << 20).await, Ok(None));
+    let failure = journal.read("seen/1", 1 << 20).await.unwrap_err();
     assert!(failure.to_string().contains("NoSuchBucket"), "{failure}");
 }
 

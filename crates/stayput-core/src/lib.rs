@@ -26,6 +26,7 @@ pub mod report;
 pub mod restoring;
 pub mod root;
 pub mod shown;
+pub mod sidecar;
 pub mod sinks;
 pub mod snapshot;
 pub mod thaw;

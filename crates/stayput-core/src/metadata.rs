@@ -6,10 +6,11 @@ use flink_checkpoint::{Complete, ErrorKind, Limits, Reference, Target};
 
 use crate::extent::Extent;
 use crate::location::{Location, ObjectLocation};
-use crate::reference_index::{IndexFull, ReferenceIndex, SnapshotNo, Split};
+use crate::reference_index::{IndexFull, ReferenceIndex, Split};
 use crate::root::Roots;
 use crate::shown::Quoted;
-use crate::snapshot::Unreadable;
+use crate::sidecar::Recorder;
+use crate::snapshot::{Facts, Unreadable};
 
 /// A `_metadata` that was read to its end. The objects that it names are told by [`references`], one by one: there can be millions.
 #[derive(Clone, Debug)]
@@ -49,10 +50,21 @@ pub enum NotEntered {
 /// # Errors
 /// It can't be read to its end, or a path in it is no location of an object.
 pub fn take(bytes: &[u8], metadata: &ObjectLocation, roots: &Roots) -> Result<Taken, NotTaken> {
-    read(bytes, metadata, roots, &mut |_, _| {})
+    read(bytes, metadata, roots, &mut |_, _| {}).map(|(taken, _)| taken)
 }
 
-/// Reads it as [`take`] does, and enters what it names into an index, and what others know that it names besides.
+/// A `_metadata` that was entered into an index.
+#[derive(Clone, Debug)]
+pub struct Entered {
+    /// What it says.
+    pub facts: Facts,
+    /// How many references lie on other file systems, where Stayput can't look.
+    pub elsewhere: u64,
+    /// Its sidecar, if one was recorded: without what others know that it names besides.
+    pub sidecar: Option<Vec<u8>>,
+}
+
+/// Reads it as [`take`] does, and enters what it names into an index, and what others know that it names besides; `recorder` takes it down.
 ///
 /// # Errors
 /// It isn't in the index then.
@@ -62,28 +74,51 @@ pub fn enter<'m>(
     roots: &Roots,
     more: impl IntoIterator<Item = (&'m ObjectLocation, Extent)>,
     index: &mut ReferenceIndex,
-) -> Result<(Taken, SnapshotNo), NotEntered> {
+    mut recorder: Option<Recorder>,
+) -> Result<Entered, NotEntered> {
     let mut entering = index.enter(bytes.len() / BYTES_PER_REFERENCE);
-    let taken = read(bytes, metadata, roots, &mut |at, extent| {
+    let (taken, directories) = read(bytes, metadata, roots, &mut |at, extent| {
         entering.name_split(at, extent);
+        if let Some(recorder) = &mut recorder {
+            recorder.name(at, extent);
+        }
     })
     .map_err(NotEntered::NotTaken)?;
     for (object, extent) in more {
         entering.name(object, extent);
     }
-    let number = entering.finish().map_err(NotEntered::Full)?;
-    Ok((taken, number))
+    let facts = Facts {
+        references: entering.finish().map_err(NotEntered::Full)?,
+        checkpoint_id: taken.complete.checkpoint_id,
+        operators: taken.operators,
+        backends: taken.backends,
+        directories: taken.directories,
+    };
+    let sidecar = recorder.map(|r| {
+        r.finish(
+            facts.checkpoint_id,
+            &facts.operators,
+            &facts.backends,
+            &directories,
+        )
+    });
+    Ok(Entered {
+        facts,
+        elsewhere: taken.elsewhere,
+        sidecar,
+    })
 }
 
 /// A reference of an incremental checkpoint takes about so many bytes: its handle's two names and its path.
 const BYTES_PER_REFERENCE: usize = 128;
 
+/// What it says, and the directories that it names as a whole as they are written.
 fn read(
     bytes: &[u8],
     metadata: &ObjectLocation,
     roots: &Roots,
     named: &mut impl FnMut(Split<'_>, Extent),
-) -> Result<Taken, NotTaken> {
+) -> Result<(Taken, Vec<ObjectLocation>), NotTaken> {
     let mut directories = Vec::new();
     let mut elsewhere = 0;
     let mut nameless = None;
@@ -130,7 +165,7 @@ fn read(
     operators.dedup();
     directories.sort_unstable();
     directories.dedup();
-    Ok(Taken {
+    let taken = Taken {
         complete: facts.complete,
         operators: operators.into(),
         backends: facts
@@ -140,7 +175,8 @@ fn read(
             .collect(),
         directories: directories.iter().map(|d| without_entropy(d, roots)).collect(),
         elsewhere,
-    })
+    };
+    Ok((taken, directories))
 }
 
 /// The paths of one `_metadata`. Those of one directory mostly follow each other, so that only the first of them is parsed.
@@ -261,13 +297,13 @@ pub(crate) fn no_location(path: &str) -> Unreadable {
     ))
 }
 
-/// A directory as a key prefix that ends in `/`, entropy taken out.
 /// Whether an object lies below a directory that [`without_entropy`] gave. `plain_key` is its key with entropy taken out.
 pub(crate) fn is_below(object: &ObjectLocation, plain_key: &str, directory: &ObjectLocation) -> bool {
     object.bucket() == directory.bucket()
         && (object.key().starts_with(directory.key()) || plain_key.starts_with(directory.key()))
 }
 
+/// A directory as a key prefix that ends in `/`, entropy taken out.
 pub(crate) fn without_entropy(directory: &ObjectLocation, roots: &Roots) -> ObjectLocation {
     let whole = ObjectLocation::new(directory.bucket(), format!("{}/", directory.key()));
     match roots.find(&whole) {

@@ -75,13 +75,13 @@ const OTHER_NAME: u32 = 1 << 31;
 
 /// A file name as it is kept and hashed. A UUID is 16 bytes: growing the table must not write its text again.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Name<'a> {
+pub(crate) enum Name<'a> {
     Uuid([u8; 16]),
     Other(&'a str),
 }
 
 impl<'a> Name<'a> {
-    fn of(file: &'a str) -> Self {
+    pub(crate) fn of(file: &'a str) -> Self {
         uuid::bytes_of(file).map_or(Self::Other(file), Self::Uuid)
     }
 
@@ -177,7 +177,7 @@ impl ReferenceIndex {
         references: impl IntoIterator<Item = (&'r ObjectLocation, Extent)>,
     ) -> Result<(), IndexFull> {
         for (location, extent) in references {
-            let object = self.intern(Split::of(location), extent)?;
+            let object = self.intern_split(Split::of(location), extent)?;
             if let Some(named) = self.snapshots.get_mut(&snapshot) {
                 named.insert(object);
             }
@@ -264,7 +264,7 @@ impl ReferenceIndex {
             for object in named {
                 let location = self.location(ObjectNo(object));
                 for extent in self.extents(ObjectNo(object)) {
-                    moved.insert(fresh.intern(Split::of(&location), extent)?);
+                    moved.insert(fresh.intern_split(Split::of(&location), extent)?);
                 }
             }
             moved.optimize();
@@ -378,9 +378,18 @@ impl ReferenceIndex {
             .copied()
     }
 
-    fn intern(&mut self, at: Split<'_>, extent: Extent) -> Result<u32, IndexFull> {
-        let directory = self.directories.intern(at.bucket, at.directory)?;
-        let name = Name::of(at.file);
+    fn intern_split(&mut self, at: Split<'_>, extent: Extent) -> Result<u32, IndexFull> {
+        self.intern(at.bucket, at.directory, Name::of(at.file), extent)
+    }
+
+    fn intern(
+        &mut self,
+        bucket: &str,
+        directory: &str,
+        name: Name<'_>,
+        extent: Extent,
+    ) -> Result<u32, IndexFull> {
+        let directory = self.directories.intern(bucket, directory)?;
         let hash = name.hash(&self.hasher);
         if let Some(number) = self.lookup(directory, name, hash) {
             let packed = pack(extent);
@@ -472,7 +481,12 @@ impl Entering<'_> {
 
     /// It names the object that lies there.
     pub(crate) fn name_split(&mut self, at: Split<'_>, extent: Extent) {
-        match self.index.intern(at, extent) {
+        self.name_in(at.bucket, at.directory, Name::of(at.file), extent);
+    }
+
+    /// It names the object of this name in that directory.
+    pub(crate) fn name_in(&mut self, bucket: &str, directory: &str, name: Name<'_>, extent: Extent) {
+        match self.index.intern(bucket, directory, name, extent) {
             Ok(number) => self.named.push(number),
             Err(IndexFull) => self.full = true,
         }

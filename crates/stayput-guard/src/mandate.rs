@@ -24,6 +24,8 @@ pub struct Mandate {
     pub catalogue_max_age: Duration,
     /// A `_metadata` longer than this isn't read, and those that are read at the same time aren't longer together.
     pub metadata_limit: MetadataLimit,
+    /// A `_metadata` of so many bytes or more gets a sidecar in the control prefix, and is read from it where there is one.
+    pub sidecars_from: u64,
     /// The day of installation: older markers are history. `None`: everything counts.
     pub protect_since: Option<Timestamp>,
     /// At most so many objects are copied on one day (UTC), by all instances under one control prefix; without one, in one call.
@@ -31,6 +33,10 @@ pub struct Mandate {
     /// At most so many bytes, likewise.
     pub bytes_per_day: u64,
 }
+
+/// [`Mandate::sidecars_from`], unless somebody says otherwise. Below it one GET of the `_metadata` takes about as long as asking for its
+/// head and its sidecar.
+pub const SIDECARS_FROM: u64 = 4 << 20;
 
 impl Mandate {
     /// Whether a marker counts: not older than the day of installation. Lifecycle markers are dated midnight, so that day counts whole.

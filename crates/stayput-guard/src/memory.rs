@@ -13,6 +13,7 @@
 //! | `spent/<day>/<instance>` | what one process copied on one day |
 //! | `finding/<hash>` | when a finding was sent, and over how many objects |
 //! | `orphans/*` | keys that `orphans` hid |
+//! | `sidecar/<job hash>/<id modulo 64>`, `sidecar/<hash>` | what a large `_metadata` names ([`stayput_core::sidecar`]), of a checkpoint and of a savepoint; can be made again |
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,12 +29,16 @@ use stayput_core::version::VersionId;
 
 use crate::port::{Journal, OwnUpload, PortError, PortErrorKind, Remembered};
 
+mod sidecars;
 mod switches;
 
 pub use switches::{Switch, Switches};
 
 /// A finding is sent again after so long, even if nothing changed.
 const FINDING_AGAIN_AFTER: std::time::Duration = std::time::Duration::from_secs(24 * 3600);
+
+/// Documents are small, sidecars excepted; a longer one isn't ours. In bytes.
+const LONGEST_DOCUMENT: u64 = 16 << 20;
 
 /// Folders of documents that no rule may take: what they say holds for good, or until a person changes it.
 pub(crate) const LASTING: [&str; 6] = [
@@ -170,7 +175,7 @@ impl<J: Journal> Memory<J> {
         let Some(journal) = &self.journal else {
             return Ok(None);
         };
-        let Some(bytes) = journal.read(name).await? else {
+        let Some(bytes) = journal.read(name, LONGEST_DOCUMENT).await? else {
             return Ok(None);
         };
         serde_json::from_slice(&bytes).map(Some).map_err(|e| {
@@ -190,7 +195,7 @@ impl<J: Journal> Memory<J> {
         let bytes = serde_json::to_vec(document).map_err(|e| {
             PortError::new(PortErrorKind::Unreadable, "PutObject", name).because(e.to_string())
         })?;
-        journal.write(name, &bytes).await
+        journal.write(name, bytes).await
     }
 
     async fn names(&self, prefix: &str) -> Result<Vec<String>, PortError> {

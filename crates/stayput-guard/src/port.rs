@@ -263,13 +263,17 @@ pub struct Copied {
     pub condition_honoured: bool,
 }
 
-/// Stayput's memory under the control prefix: small documents by name. Names are `/`-separated words and hex digits.
+/// Stayput's memory under the control prefix: documents by name. Names are `/`-separated words and hex digits.
 pub trait Journal {
-    /// One document; `None` if there is none.
-    fn read(&self, name: &str) -> impl Future<Output = Result<Option<Vec<u8>>, PortError>> + Send;
+    /// One document; `None` if there is none. One of more than `max_bytes` is [`PortErrorKind::TooLarge`] and isn't fetched.
+    fn read(
+        &self,
+        name: &str,
+        max_bytes: u64,
+    ) -> impl Future<Output = Result<Option<Vec<u8>>, PortError>> + Send;
 
     /// Writes one document, replacing what is there.
-    fn write(&self, name: &str, document: &[u8]) -> impl Future<Output = Result<(), PortError>> + Send;
+    fn write(&self, name: &str, document: Vec<u8>) -> impl Future<Output = Result<(), PortError>> + Send;
 
     /// The names of all documents whose name begins so, in order.
     fn names(&self, prefix: &str) -> impl Future<Output = Result<Vec<String>, PortError>> + Send;

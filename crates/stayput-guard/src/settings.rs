@@ -14,7 +14,7 @@ use stayput_core::timestamp::Timestamp;
 use stayput_core::verdict::Policy;
 use stayput_core::version::is_archive_class;
 
-use crate::mandate::Mandate;
+use crate::mandate::{Mandate, SIDECARS_FROM};
 use crate::parking::{NotAQueue, QueueUrl};
 use crate::topic::{NotATopic, TopicArn};
 
@@ -436,6 +436,7 @@ impl Settings {
                 },
                 catalogue_max_age: document.catalogue_max_age.unwrap_or(document.settle),
                 metadata_limit: MetadataLimit::of_settings(document.max_metadata_bytes.as_u64()),
+                sidecars_from: SIDECARS_FROM,
                 protect_since: document.protect_since,
                 objects_per_day: document.budget.objects_per_day,
                 bytes_per_day: document.budget.bytes_per_day.as_u64(),

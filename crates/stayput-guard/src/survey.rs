@@ -9,27 +9,27 @@ use stayput_core::cause::Cause;
 use stayput_core::class::Class;
 use stayput_core::layout::{self, METADATA_FILE};
 use stayput_core::location::ObjectLocation;
-use stayput_core::metadata::{NotEntered, NotTaken, enter};
-use stayput_core::snapshot::{
-    Contents, Facts, HiddenBy, JobDirectory, Kept, Snapshot, SnapshotKind, Unreadable, identity_of,
-};
+use stayput_core::snapshot::{Contents, JobDirectory, Kept, Snapshot, SnapshotKind, Unreadable, identity_of};
 use stayput_core::timestamp::Timestamp;
 use stayput_core::version::KeyHistory;
 
 use crate::memory::HiddenIds;
 use crate::port::{Journal, Listing, PortError, Reading};
 pub(crate) use eyes::Eyes;
+use fetch::Fetched;
 pub(crate) use fetch::first_written;
-use fetch::{Fetched, Known, fetch, fetch_all};
+use sidecars::{Asked, ask, ask_all};
 
 mod anew;
 mod checked;
 mod discover;
+mod entering;
 mod eyes;
 mod fetch;
 mod ha;
 mod headless;
 mod hidden;
+mod sidecars;
 mod sinks;
 
 /// So many requests are under way at once.
@@ -456,18 +456,19 @@ impl Survey {
             wanted.extend(rest.iter().filter(|(_, at)| eyes.switches.pins(at)).cloned());
         }
         let ids: BTreeMap<ObjectLocation, u64> = wanted.into_iter().map(|(id, at)| (at, id)).collect();
-        let files = ids.keys().map(|at| (at.clone(), None)).collect();
         let mut unfinished = Vec::new();
-        fetch_all(eyes, files, |at, fetched| match fetched {
-            Fetched::Absent => {
-                let missed = self.would_be_missed(eyes, &at);
-                self.not_visible.extend(missed.map(|class| (at.clone(), class)));
-                self.catalogue.remove(&at);
-                unfinished.extend(ids.get(&at));
+        let mut large = Vec::new();
+        let mut answers = ask_all(eyes, ids.keys().cloned().collect());
+        while let Some((at, asked)) = answers.next().await {
+            match asked {
+                Some(asked) => self.take_visible(eyes, &at, asked, &ids, &mut unfinished).await,
+                None => large.push(at),
             }
-            other => self.enter(eyes, &at, other, None),
-        })
-        .await;
+        }
+        for at in large {
+            let asked = ask(eyes, &at, None).await;
+            self.take_visible(eyes, &at, asked, &ids, &mut unfinished).await;
+        }
         // Where it can't be read, what somebody wrote over may be.
         for at in ids.keys() {
             let unreadable = |s: &Snapshot| matches!(s.contents, Contents::Unreadable { .. });
@@ -476,6 +477,26 @@ impl Survey {
             }
         }
         unfinished
+    }
+
+    /// Enters one that was asked for, or takes down that its directory holds none.
+    async fn take_visible<R: Reading + Sync, J: Journal + Sync>(
+        &mut self,
+        eyes: &Eyes<'_, R, J>,
+        metadata: &ObjectLocation,
+        asked: Asked,
+        ids: &BTreeMap<ObjectLocation, u64>,
+        unfinished: &mut Vec<u64>,
+    ) {
+        if matches!(asked, Asked::Itself(Fetched::Absent)) {
+            let missed = self.would_be_missed(eyes, metadata);
+            self.not_visible
+                .extend(missed.map(|class| (metadata.clone(), class)));
+            self.catalogue.remove(metadata);
+            unfinished.extend(ids.get(metadata));
+        } else {
+            self.enter(eyes, metadata, asked, None).await;
+        }
     }
 
     async fn take_savepoint<R: Reading + Sync, J: Journal + Sync>(
@@ -496,9 +517,9 @@ impl Survey {
         if told {
             return self.look_up(eyes, metadata).await;
         }
-        match fetch(eyes, metadata, None).await {
-            Fetched::Absent => self.look_up(eyes, metadata).await,
-            other => self.enter(eyes, metadata, other, None),
+        match ask(eyes, metadata, None).await {
+            Asked::Itself(Fetched::Absent) => self.look_up(eyes, metadata).await,
+            other => self.enter(eyes, metadata, other, None).await,
         }
         let unreadable = |s: &Snapshot| matches!(s.contents, Contents::Unreadable { .. });
         if self.snapshot_at(metadata).is_some_and(unreadable) {
@@ -506,64 +527,5 @@ impl Survey {
         }
         let job = identity_of(metadata).1;
         self.catalogue.job_mut(&job).listed_at = Some(eyes.now);
-    }
-
-    fn enter<R, J>(
-        &mut self,
-        eyes: &Eyes<'_, R, J>,
-        metadata: &ObjectLocation,
-        fetched: Fetched,
-        hidden: Option<HiddenBy>,
-    ) {
-        let (kind, job) = identity_of(metadata);
-        let (known, contents) = match fetched {
-            Fetched::Failed(why) => return self.fail(job, why),
-            Fetched::Absent => return self.catalogue.remove(metadata),
-            Fetched::Unreadable(why, seen) => (
-                seen.as_ref().map(Known::from).unwrap_or_default(),
-                Contents::Unreadable {
-                    why,
-                    names_at_least: Vec::new(),
-                },
-            ),
-            Fetched::Body(body) => {
-                let sinks = stayput_core::sinks::find(&body.bytes, Some(metadata));
-                self.sinks.take(metadata, &body.head.etag, sinks);
-                let more = self
-                    .ha
-                    .names_more(metadata)
-                    .iter()
-                    .map(|(object, extent)| (object, *extent));
-                let roots = &eyes.mandate.roots;
-                let contents = match enter(&body.bytes, metadata, roots, more, &mut self.catalogue.index) {
-                    Ok((taken, references)) => Contents::Read(Facts {
-                        references,
-                        checkpoint_id: taken.complete.checkpoint_id,
-                        operators: taken.operators,
-                        backends: taken.backends,
-                        directories: taken.directories,
-                    }),
-                    Err(NotEntered::Full(full)) => return self.fail(job, full.to_string()),
-                    Err(NotEntered::NotTaken(NotTaken { why, names_at_least })) => {
-                        Contents::Unreadable { why, names_at_least }
-                    }
-                };
-                (Known::from(&body.head), contents)
-            }
-        };
-        let id = self.catalogue.insert(Snapshot {
-            metadata: metadata.clone(),
-            version: known.version,
-            etag: known.etag,
-            size: known.size,
-            kind,
-            job,
-            written: known.written.unwrap_or(eyes.now),
-            hidden,
-            contents,
-            kept: None,
-        });
-        self.enter_tails(id, metadata);
-        self.mark_kept(eyes, metadata);
     }
 }

@@ -16,7 +16,7 @@ use stayput_core::timestamp::Timestamp;
 use stayput_core::verdict::Policy;
 use stayput_guard::batch::{BatchReport, Message};
 use stayput_guard::guard::Guard;
-use stayput_guard::mandate::Mandate;
+use stayput_guard::mandate::{Mandate, SIDECARS_FROM};
 use stayput_hostile::large;
 
 #[global_allocator]
@@ -40,6 +40,7 @@ fn mandate(limit: MetadataLimit) -> Mandate {
         },
         catalogue_max_age: MINUTE,
         metadata_limit: limit,
+        sidecars_from: SIDECARS_FROM,
         protect_since: None,
         control: None,
         objects_per_day: 10_000,

@@ -87,7 +87,7 @@ pub fn seeds(target: Target) -> io::Result<Vec<(String, Vec<u8>)>> {
             }
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let wanted = match target.name {
-                "metadata" | "references" | "java_object" => {
+                "metadata" | "references" | "java_object" | "sidecar" => {
                     name == "_metadata" || name.starts_with("_metadata@")
                 }
                 "events" => {
@@ -155,6 +155,9 @@ fn input(target: Target, file: &[u8]) -> Option<Vec<u8>> {
         // The properties at the end of a `_metadata`.
         let at = file.windows(4).rposition(|four| four == [0xAC, 0xED, 0, 5])?;
         return Some(file[at..].to_vec());
+    }
+    if target.name == "sidecar" {
+        return crate::sidecar::content_of(file);
     }
     target.input_of(file).map(<[u8]>::to_vec)
 }

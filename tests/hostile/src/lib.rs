@@ -15,6 +15,7 @@ pub mod mutate;
 pub mod names;
 pub mod random;
 pub mod references;
+pub mod sidecar;
 pub mod target;
 pub mod tokens;
 pub mod tree;

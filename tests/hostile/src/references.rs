@@ -8,9 +8,11 @@ use stayput_core::extent::Extent;
 use stayput_core::location::{Location, ObjectLocation};
 use stayput_core::metadata::{enter, references, take};
 use stayput_core::oracle;
-use stayput_core::reference_index::ReferenceIndex;
+use stayput_core::reference_index::{ReferenceIndex, SnapshotNo};
 use stayput_core::report::summary::{Reading, read_at};
 use stayput_core::root::Roots;
+use stayput_core::sidecar::{Of, Recorder, Sidecar};
+use stayput_core::snapshot::Facts;
 
 use crate::memory::bounded;
 
@@ -68,7 +70,7 @@ pub fn check(bytes: &[u8]) -> bool {
     taken.is_ok()
 }
 
-/// What was entered while the file was read is what its references name one by one.
+/// What was entered while the file was read is what its references name one by one, and what its sidecar says.
 fn check_entered(bytes: &[u8], at: &ObjectLocation, whole: bool) {
     let mut one_by_one = BTreeMap::new();
     references(bytes, at, &mut |object, extent| {
@@ -80,20 +82,43 @@ fn check_entered(bytes: &[u8], at: &ObjectLocation, whole: bool) {
         });
     });
     let mut index = ReferenceIndex::new();
-    let entered = enter(bytes, at, &Roots::new(Vec::new()), [], &mut index);
+    let roots = Roots::new(Vec::new());
+    let of = Of {
+        metadata: at,
+        etag: "0123456789abcdef",
+        size: bytes.len() as u64,
+    };
+    let recorder = Some(Recorder::of(of, bytes.len().is_multiple_of(2)));
+    let entered = enter(bytes, at, &roots, [], &mut index, recorder);
     assert_eq!(entered.is_ok(), whole);
-    if let Ok((_, snapshot)) = entered {
-        let entered: BTreeMap<_, BTreeSet<Extent>> = index
-            .objects_of(snapshot)
-            .map(|object| {
-                (
-                    index.location(object),
-                    index.extents(object).into_iter().collect(),
-                )
-            })
-            .collect();
-        assert_eq!(entered, one_by_one);
+    if let Ok(entered) = entered {
+        assert_eq!(names_of(&index, entered.facts.references), one_by_one);
+        let sidecar = entered.sidecar.expect("recorded");
+        let sidecar = Sidecar::open(sidecar, of).expect("just made");
+        assert_eq!(sidecar.has_sinks(), bytes.len().is_multiple_of(2));
+        let mut again = ReferenceIndex::new();
+        let facts = sidecar.enter(&roots, [], &mut again).expect("room");
+        assert_eq!(names_of(&again, facts.references), one_by_one);
+        let said = |facts: Facts| {
+            (
+                facts.checkpoint_id,
+                facts.operators,
+                facts.backends,
+                facts.directories,
+            )
+        };
+        assert_eq!(said(facts), said(entered.facts));
     }
+}
+
+fn names_of(index: &ReferenceIndex, snapshot: SnapshotNo) -> BTreeMap<ObjectLocation, BTreeSet<Extent>> {
+    let named = |object| {
+        (
+            index.location(object),
+            index.extents(object).into_iter().collect(),
+        )
+    };
+    index.objects_of(snapshot).map(named).collect()
 }
 
 /// Reads a path, as Flink writes it and as Java's URIs are written. Gives whether it means anything.

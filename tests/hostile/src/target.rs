@@ -1,6 +1,6 @@
 //! The fuzz targets by name.
 
-use crate::{bucket_documents, events, java_object, metadata, references};
+use crate::{bucket_documents, events, java_object, metadata, references, sidecar};
 
 /// What `_metadata` begins with. A fuzzer needn't find it.
 const MAGIC: &[u8] = &[0x49, 0x60, 0x67, 0x2D];
@@ -16,7 +16,7 @@ pub struct Target {
 }
 
 /// All of them.
-pub const TARGETS: [Target; 5] = [
+pub const TARGETS: [Target; 6] = [
     Target {
         name: "metadata",
         prefix: MAGIC,
@@ -41,6 +41,11 @@ pub const TARGETS: [Target; 5] = [
         name: "bucket_documents",
         prefix: &[],
         check: bucket_documents::check,
+    },
+    Target {
+        name: "sidecar",
+        prefix: &[],
+        check: sidecar::check,
     },
 ];
 

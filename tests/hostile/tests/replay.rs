@@ -13,12 +13,13 @@ use stayput_hostile::{corpus, metadata};
 static MEMORY: PeakAlloc = PeakAlloc;
 
 /// So many inputs of real systems there are at least, and so many that fuzzing found, by target.
-const AT_LEAST: [(&str, usize, usize); 5] = [
+const AT_LEAST: [(&str, usize, usize); 6] = [
     ("metadata", 100, 150),
     ("references", 100, 600),
     ("java_object", 5, 150),
     ("events", 90, 1_500),
     ("bucket_documents", 120, 1_500),
+    ("sidecar", 100, 200),
 ];
 
 #[test]

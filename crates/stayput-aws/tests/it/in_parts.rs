@@ -35,11 +35,11 @@ struct Ending {
 }
 
 impl Journal for Ending {
-    async fn read(&self, name: &str) -> Result<Option<Vec<u8>>, PortError> {
-        self.journal.read(name).await
+    async fn read(&self, name: &str, max_bytes: u64) -> Result<Option<Vec<u8>>, PortError> {
+        self.journal.read(name, max_bytes).await
     }
 
-    async fn write(&self, name: &str, document: &[u8]) -> Result<(), PortError> {
+    async fn write(&self, name: &str, document: Vec<u8>) -> Result<(), PortError> {
         self.deadline.in_at_most(std::time::Duration::ZERO);
         self.journal.write(name, document).await
     }

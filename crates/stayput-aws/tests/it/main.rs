@@ -11,4 +11,5 @@ mod push;
 mod races;
 mod rules;
 mod server;
+mod sidecars;
 mod world;

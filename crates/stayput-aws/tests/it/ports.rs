@@ -405,12 +405,15 @@ async fn the_journal_keeps_documents_by_name_below_its_prefix(server: Server) {
     let bucket = Bucket::versioned(&url).await;
     bucket.put("stayput-other/claims/1", b"not ours").await;
     let journal = S3Journal::new(&bucket.connection, bucket.at("stayput/"));
-    assert_eq!(journal.read("claims/1").await, Ok(None));
-    journal.write("claims/1", b"{}").await.unwrap();
-    journal.write("claims/1", b"{\"a\":1}").await.unwrap();
-    journal.write("hidden/ab", b"").await.unwrap();
-    assert_eq!(journal.read("claims/1").await, Ok(Some(b"{\"a\":1}".to_vec())));
-    assert_eq!(journal.read("hidden/ab").await, Ok(Some(Vec::new())));
+    assert_eq!(journal.read("claims/1", 1 << 20).await, Ok(None));
+    journal.write("claims/1", b"{}".to_vec()).await.unwrap();
+    journal.write("claims/1", b"{\"a\":1}".to_vec()).await.unwrap();
+    journal.write("hidden/ab", b"".to_vec()).await.unwrap();
+    assert_eq!(
+        journal.read("claims/1", 1 << 20).await,
+        Ok(Some(b"{\"a\":1}".to_vec()))
+    );
+    assert_eq!(journal.read("hidden/ab", 1 << 20).await, Ok(Some(Vec::new())));
     assert_eq!(journal.names("claims/").await, Ok(vec!["claims/1".to_owned()]));
     assert_eq!(journal.names("").await.map(|n| n.len()), Ok(2));
     let lost = S3Journal::new(
@@ -418,7 +421,7 @@ async fn the_journal_keeps_documents_by_name_below_its_prefix(server: Server) {
         ObjectLocation::new("stayput-aws-no-such-bucket", "x/"),
     );
     assert_eq!(
-        lost.read("claims/1").await.unwrap_err().kind,
+        lost.read("claims/1", 1 << 20).await.unwrap_err().kind,
         PortErrorKind::NotFound
     );
 }

@@ -111,6 +111,8 @@ impl World {
             },
             catalogue_max_age: settle,
             metadata_limit: MetadataLimit::of_settings(1 << 24),
+            // These checkpoints have some kilobytes.
+            sidecars_from: 1,
             protect_since: None,
             objects_per_day: 100_000,
             bytes_per_day: 1 << 40,

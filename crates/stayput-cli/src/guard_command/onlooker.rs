@@ -10,14 +10,14 @@ pub struct Onlooker<J>(pub J);
 const TOLD: &str = "finding/";
 
 impl<J: Journal + Sync> Journal for Onlooker<J> {
-    async fn read(&self, name: &str) -> Result<Option<Vec<u8>>, PortError> {
+    async fn read(&self, name: &str, max_bytes: u64) -> Result<Option<Vec<u8>>, PortError> {
         if name.starts_with(TOLD) {
             return Ok(None);
         }
-        self.0.read(name).await
+        self.0.read(name, max_bytes).await
     }
 
-    async fn write(&self, _: &str, _: &[u8]) -> Result<(), PortError> {
+    async fn write(&self, _: &str, _: Vec<u8>) -> Result<(), PortError> {
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use crate::layout::METADATA_FILE;
 use crate::location::ObjectLocation;
 use crate::metadata::{self, NotEntered};
 use crate::root::Roots;
-use crate::snapshot::{Contents, Facts, Snapshot, identity_of};
+use crate::snapshot::{Contents, Snapshot, identity_of};
 use crate::timestamp::Timestamp;
 
 /// A `_metadata` that was put into a catalogue.
@@ -27,11 +27,12 @@ pub fn metadata_in(directory: &ObjectLocation) -> ObjectLocation {
 /// # Errors
 /// It can't be read, or the catalogue is full: why, for people.
 pub fn enter(catalogue: &mut Catalogue, bytes: &[u8], metadata: &ObjectLocation) -> Result<Entered, String> {
-    let (taken, references) = metadata::enter(bytes, metadata, &Roots::default(), [], &mut catalogue.index)
-        .map_err(|not| match not {
-        NotEntered::NotTaken(not) => not.why.to_string(),
-        NotEntered::Full(full) => full.to_string(),
-    })?;
+    let index = &mut catalogue.index;
+    let entered =
+        metadata::enter(bytes, metadata, &Roots::default(), [], index, None).map_err(|not| match not {
+            NotEntered::NotTaken(not) => not.why.to_string(),
+            NotEntered::Full(full) => full.to_string(),
+        })?;
     let (kind, job) = identity_of(metadata);
     catalogue.insert(Snapshot {
         metadata: metadata.clone(),
@@ -42,16 +43,10 @@ pub fn enter(catalogue: &mut Catalogue, bytes: &[u8], metadata: &ObjectLocation)
         job,
         written: Timestamp::from_millis(0),
         hidden: None,
-        contents: Contents::Read(Facts {
-            references,
-            checkpoint_id: taken.complete.checkpoint_id,
-            operators: taken.operators,
-            backends: taken.backends,
-            directories: taken.directories,
-        }),
+        contents: Contents::Read(entered.facts),
         kept: None,
     });
     Ok(Entered {
-        elsewhere: taken.elsewhere,
+        elsewhere: entered.elsewhere,
     })
 }

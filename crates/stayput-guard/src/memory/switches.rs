@@ -101,7 +101,7 @@ impl<J: Journal> Memory<J> {
         let Some(journal) = &self.journal else {
             return Ok(false);
         };
-        let Some(bytes) = journal.read(PAUSE).await? else {
+        let Some(bytes) = journal.read(PAUSE, super::LONGEST_DOCUMENT).await? else {
             return Ok(false);
         };
         let resumed = serde_json::from_slice(&bytes).is_ok_and(|Paused { paused, .. }| !paused);

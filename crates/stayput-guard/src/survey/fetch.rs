@@ -65,21 +65,12 @@ pub(super) async fn fetch_all<R: Reading + Sync, J: Journal + Sync>(
     wanted: Vec<(ObjectLocation, Option<VersionId>)>,
     mut each: impl FnMut(ObjectLocation, Fetched),
 ) {
-    let limit = eyes.mandate.metadata_limit.bytes();
-    let part = limit / CONCURRENT as u64;
+    let part = part_of(eyes.mandate.metadata_limit);
     let mut large = Vec::new();
     let mut answers = stream::iter(wanted)
         .map(|(location, version)| async move {
-            let answer = eyes.reading.body(&location, version.as_ref(), part).await;
-            match &answer {
-                Err(e) if matches!(e.kind, PortErrorKind::TooLarge { size } if size <= limit) => {
-                    (location, version, None)
-                }
-                _ => {
-                    let fetched = taken(eyes, &location, version.as_ref(), answer).await;
-                    (location, version, Some(fetched))
-                }
-            }
+            let fetched = fetch_at_most(eyes, &location, version.as_ref(), part).await.ok();
+            (location, version, fetched)
         })
         .buffer_unordered(CONCURRENT);
     while let Some((location, version, fetched)) = answers.next().await {
@@ -91,6 +82,35 @@ pub(super) async fn fetch_all<R: Reading + Sync, J: Journal + Sync>(
     for (location, version) in large {
         let fetched = fetch(eyes, &location, version.as_ref()).await;
         each(location, fetched);
+    }
+}
+
+/// So many bytes may each of those be that are under way together.
+pub(super) fn part_of(limit: MetadataLimit) -> u64 {
+    limit.bytes() / CONCURRENT as u64
+}
+
+/// Longer than asked for, though not longer than the limit.
+pub(super) struct Longer {
+    /// Its length in bytes.
+    pub(super) size: u64,
+}
+
+/// Asks for one file, but for none of more than so many bytes.
+pub(super) async fn fetch_at_most<R: Reading + Sync, J: Journal + Sync>(
+    eyes: &Eyes<'_, R, J>,
+    location: &ObjectLocation,
+    version: Option<&VersionId>,
+    most: u64,
+) -> Result<Fetched, Longer> {
+    let limit = eyes.mandate.metadata_limit.bytes();
+    let answer = eyes.reading.body(location, version, most.min(limit)).await;
+    match &answer {
+        Err(PortError {
+            kind: PortErrorKind::TooLarge { size },
+            ..
+        }) if *size <= limit => Err(Longer { size: *size }),
+        _ => Ok(taken(eyes, location, version, answer).await),
     }
 }
 
@@ -119,9 +139,14 @@ async fn taken<R: Reading + Sync, J: Journal + Sync>(
 }
 
 pub(super) fn parses(body: &ObjectBody, metadata: &ObjectLocation, mandate: &Mandate) -> bool {
-    let (kind, _) = identity_of(metadata);
     take(&body.bytes, metadata, &mandate.roots)
-        .is_ok_and(|taken| kind.id().is_none_or(|id| id == taken.complete.checkpoint_id))
+        .is_ok_and(|taken| has_id(metadata, taken.complete.checkpoint_id))
+}
+
+/// Whether a `_metadata` of this checkpoint id may lie there.
+pub(super) fn has_id(metadata: &ObjectLocation, checkpoint_id: u64) -> bool {
+    let (kind, _) = identity_of(metadata);
+    kind.id().is_none_or(|id| id == checkpoint_id)
 }
 
 /// When the bytes were first written: a copy made by Stayput says when its source was.

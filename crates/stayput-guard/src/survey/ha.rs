@@ -13,6 +13,7 @@ use stayput_core::timestamp::Timestamp;
 use stayput_core::version::VersionId;
 
 use super::fetch::{Fetched, fetch, fetch_all, first_written};
+use super::sidecars::{Asked, ask};
 use super::{Eyes, Survey};
 use crate::port::{Journal, Reading};
 
@@ -262,15 +263,15 @@ impl Survey {
     ) {
         let metadata = named.metadata.clone();
         if self.snapshot_at(&metadata).is_none() {
-            match fetch(eyes, &metadata, None).await {
-                Fetched::Absent => self.look_up_without_ha(eyes, &metadata).await,
-                Fetched::Failed(why) => {
+            match ask(eyes, &metadata, None).await {
+                Asked::Itself(Fetched::Absent) => self.look_up_without_ha(eyes, &metadata).await,
+                Asked::Itself(Fetched::Failed(why)) => {
                     // Met again at the next listing.
                     self.ha.objects.remove(object);
                     self.ha.index();
                     return self.fail(identity_of(&metadata).1, why);
                 }
-                fetched => self.enter(eyes, &metadata, fetched, None),
+                asked => self.enter(eyes, &metadata, asked, None).await,
             }
         }
         let Some(facts) = self.snapshot_at(&metadata).and_then(Snapshot::facts).cloned() else {

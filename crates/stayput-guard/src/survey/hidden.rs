@@ -9,7 +9,8 @@ use stayput_core::snapshot::{HiddenBy, JobDirectory, Snapshot, identity_of};
 use stayput_core::timestamp::Timestamp;
 use stayput_core::version::{VersionEntry, VersionKind};
 
-use super::fetch::{Fetched, fetch, parses};
+use super::fetch::{Fetched, has_id, parses};
+use super::sidecars::{Asked, ask};
 use super::{Eyes, Survey, may_be_read_now};
 use crate::port::{Journal, PortError, Reading, VersionsOf};
 
@@ -62,21 +63,22 @@ impl Survey {
             None => history.newest_without_marker().take(TRIES).count(),
         };
         for version in history.data_versions().take(tries) {
-            let fetched = fetch(eyes, metadata, Some(&version.id)).await;
-            let usable = match &fetched {
-                Fetched::Absent => continue,
-                Fetched::Body(body) => parses(body, metadata, eyes.mandate),
-                Fetched::Unreadable(..) => false,
-                Fetched::Failed(_) => true,
+            let asked = ask(eyes, metadata, Some(&version.id)).await;
+            let usable = match &asked {
+                Asked::Itself(Fetched::Absent) => continue,
+                Asked::Itself(Fetched::Body(body)) => parses(body, metadata, eyes.mandate),
+                Asked::Itself(Fetched::Unreadable(..)) => false,
+                Asked::Itself(Fetched::Failed(_)) => true,
+                Asked::Kept(kept) => has_id(metadata, kept.sidecar.checkpoint_id()),
             };
             if usable {
-                self.enter(eyes, metadata, fetched, hidden);
+                self.enter(eyes, metadata, asked, hidden).await;
                 return self.know_age(metadata, &history);
             }
             // The newest version that parses to its end is the one that would come back. If none does, what was found first stands; it is
             // taken in at once, so that its bytes don't lie beside those of the next.
             if !entered {
-                self.enter(eyes, metadata, fetched, hidden.clone());
+                self.enter(eyes, metadata, asked, hidden.clone()).await;
                 entered = true;
             }
         }

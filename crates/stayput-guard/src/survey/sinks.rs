@@ -11,7 +11,7 @@ use stayput_core::metadata_limit::MetadataLimit;
 use stayput_core::sinks::Sinks;
 use stayput_core::snapshot::JobDirectory;
 
-use super::fetch::Fetched;
+use super::fetch::{Fetched, fetch};
 use super::{Breadth, Eyes, Named, Survey};
 use crate::port::{Journal, PortErrorKind, Reading};
 
@@ -28,22 +28,55 @@ struct Known {
     /// Of the bytes that name them.
     etag: String,
     sinks: Sinks,
-    /// Whether what lies in objects was read.
-    read: bool,
+    progress: Progress,
+}
+
+/// How much of the state of a snapshot's sinks was read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    /// A sidecar says that there is some.
+    NoneOfIt,
+    /// What lies in `_metadata` itself.
+    WithoutObjects,
+    /// What lies in objects too.
+    Whole,
 }
 
 impl SinkStates {
     /// Takes in what a `_metadata` of this ETag says; the objects that it names are read when somebody asks for tails. What was read for the same
     /// bytes stays: a snapshot is looked at again in the middle of a judgement.
     pub(super) fn take(&mut self, metadata: &ObjectLocation, etag: &str, sinks: Sinks) {
-        let is_known = |known: &Known| known.read && !etag.is_empty() && known.etag == etag;
         if sinks.is_empty() {
             self.0.remove(metadata);
-        } else if !self.0.get(metadata).is_some_and(is_known) {
-            let etag = etag.to_owned();
-            let read = false;
-            self.0.insert(metadata.clone(), Known { etag, sinks, read });
+        } else if self.progress_with(metadata, etag) != Progress::Whole {
+            self.insert(metadata, etag, sinks, Progress::WithoutObjects);
         }
+    }
+
+    /// Takes in what the sidecar of a `_metadata` of this ETag says: whether it holds state of sinks.
+    pub(super) fn take_kept(&mut self, metadata: &ObjectLocation, etag: &str, has_sinks: bool) {
+        if !has_sinks {
+            self.0.remove(metadata);
+        } else if self.progress_with(metadata, etag) == Progress::NoneOfIt {
+            self.insert(metadata, etag, Sinks::default(), Progress::NoneOfIt);
+        }
+    }
+
+    fn insert(&mut self, metadata: &ObjectLocation, etag: &str, sinks: Sinks, progress: Progress) {
+        let etag = etag.to_owned();
+        let known = Known {
+            etag,
+            sinks,
+            progress,
+        };
+        self.0.insert(metadata.clone(), known);
+    }
+
+    /// How much was read of the sinks of these bytes.
+    fn progress_with(&self, metadata: &ObjectLocation, etag: &str) -> Progress {
+        let known = self.0.get(metadata);
+        let known = known.filter(|known| !etag.is_empty() && known.etag == etag);
+        known.map_or(Progress::NoneOfIt, |known| known.progress)
     }
 
     /// The sink of this snapshot that names a tail.
@@ -104,7 +137,7 @@ impl Survey {
 
     /// Snapshots whose sinks' state wasn't read yet.
     pub(crate) fn with_unread_sinks(&self) -> Vec<ObjectLocation> {
-        let unread = |known: &&Known| !known.read;
+        let unread = |known: &&Known| known.progress != Progress::Whole;
         self.sinks
             .0
             .iter()
@@ -123,7 +156,16 @@ impl Survey {
             self.sinks.0.remove(metadata);
             return;
         };
-        let Some(known) = self.sinks.0.get_mut(metadata) else {
+        if self
+            .sinks
+            .0
+            .get(metadata)
+            .is_some_and(|k| k.progress == Progress::NoneOfIt)
+        {
+            self.read_whole_for_sinks(eyes, metadata, id).await;
+        }
+        let found = self.sinks.0.get_mut(metadata);
+        let Some(known) = found.filter(|k| k.progress == Progress::WithoutObjects) else {
             return;
         };
         let mut sinks = known.sinks.clone();
@@ -153,13 +195,43 @@ impl Survey {
             }
         }
         known.sinks = sinks;
-        known.read = true;
+        known.progress = Progress::Whole;
         self.enter_tails(id, metadata);
+    }
+
+    /// Reads a `_metadata` of which only the sidecar was read: what its sinks keep stands there alone.
+    async fn read_whole_for_sinks<R: Reading + Sync, J: Journal + Sync>(
+        &mut self,
+        eyes: &Eyes<'_, R, J>,
+        metadata: &ObjectLocation,
+        id: SnapshotId,
+    ) {
+        let Some(snapshot) = self.catalogue.get(id) else {
+            return;
+        };
+        let (etag, mut found) = (snapshot.etag.clone(), Sinks::default());
+        match fetch(eyes, metadata, snapshot.version.as_ref()).await {
+            Fetched::Body(body) if body.head.etag == etag => {
+                found = stayput_core::sinks::find(&body.bytes, Some(metadata));
+            }
+            Fetched::Body(_) => {
+                return self.failed.push(format!("{metadata} was written again just now"));
+            }
+            Fetched::Failed(why) => return self.failed.push(why),
+            Fetched::Absent => found.unknown.push(format!("{metadata} is gone")),
+            Fetched::Unreadable(why, _) => found.unknown.push(format!("{metadata}: {why}")),
+        }
+        self.sinks.take(metadata, &etag, found);
     }
 
     /// Enters the tails of a snapshot that was entered anew, if they are known.
     pub(super) fn enter_tails(&mut self, id: SnapshotId, metadata: &ObjectLocation) {
-        let Some(known) = self.sinks.0.get(metadata).filter(|known| known.read) else {
+        let Some(known) = self
+            .sinks
+            .0
+            .get(metadata)
+            .filter(|k| k.progress == Progress::Whole)
+        else {
             return;
         };
         let tails = known.sinks.references();

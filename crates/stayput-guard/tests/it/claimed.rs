@@ -16,7 +16,7 @@ use stayput_core::timestamp::Timestamp;
 use stayput_core::verdict::{Outcome, Policy};
 use stayput_guard::batch::Message;
 use stayput_guard::guard::Guard;
-use stayput_guard::mandate::Mandate;
+use stayput_guard::mandate::{Mandate, SIDECARS_FROM};
 
 /// Corpus cases are written to `file:/checkpoints/...`; this bucket's name makes an S3 path of the same length, so that bytes can be replaced in place.
 const FILES: &[u8] = b"file:/checkpoints/";
@@ -223,6 +223,7 @@ async fn play(cases: &[&Case]) -> (usize, Vec<String>) {
             },
             catalogue_max_age: Duration::from_secs(300),
             metadata_limit: MetadataLimit::of_settings(1 << 24),
+            sidecars_from: SIDECARS_FROM,
             protect_since: None,
             objects_per_day: 10_000,
             bytes_per_day: 1 << 40,

@@ -15,7 +15,7 @@ use stayput_core::timestamp::Timestamp;
 use stayput_core::verdict::{Outcome, Policy};
 use stayput_guard::batch::Message;
 use stayput_guard::guard::Guard;
-use stayput_guard::mandate::Mandate;
+use stayput_guard::mandate::{Mandate, SIDECARS_FROM};
 
 /// At least so many recordings, of so many deletions of files, must be there.
 const RECORDINGS: usize = 26;
@@ -171,6 +171,7 @@ fn mandate(flink: bool) -> Mandate {
         },
         catalogue_max_age: Duration::from_secs(300),
         metadata_limit: MetadataLimit::of_settings(1 << 20),
+        sidecars_from: SIDECARS_FROM,
         protect_since: None,
         objects_per_day: 1_000,
         bytes_per_day: 1 << 30,

@@ -19,7 +19,7 @@ use stayput_core::verdict::{Outcome, Policy};
 use stayput_core::version::VersionId;
 use stayput_guard::batch::{Acted, BatchReport, Done, Message};
 use stayput_guard::guard::{Acting, Guard};
-use stayput_guard::mandate::Mandate;
+use stayput_guard::mandate::{Mandate, SIDECARS_FROM};
 
 pub(crate) const BUCKET: &str = "flink-lab";
 pub(crate) const ROOT: &str = "2.3.0/events-retained2/";
@@ -133,6 +133,7 @@ pub(crate) fn mandate() -> Mandate {
         },
         catalogue_max_age: SETTLE,
         metadata_limit: MetadataLimit::of_settings(1 << 24),
+        sidecars_from: SIDECARS_FROM,
         protect_since: None,
         objects_per_day: 10_000,
         bytes_per_day: 1 << 40,

@@ -22,6 +22,7 @@ mod quiet;
 mod restraint;
 mod reused;
 mod several;
+mod sidecars;
 mod sources;
 mod streams;
 mod sweep;

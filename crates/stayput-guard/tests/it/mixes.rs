@@ -12,7 +12,7 @@ use crate::lab::{DAY, Dice, Lab, MINUTE, SETTLE, Who, metadata_key, outcomes};
 
 const MIXES: u64 = 1_000;
 
-fn random_world(dice: &mut Dice) -> (Lab, Vec<stayput_guard::batch::Message>) {
+pub(crate) fn random_world(dice: &mut Dice) -> (Lab, Vec<stayput_guard::batch::Message>) {
     let lab = Lab::new();
     // Running, resting or forgotten.
     lab.model

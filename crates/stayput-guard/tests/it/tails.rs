@@ -10,7 +10,7 @@ use crate::lab::{
 
 const ROOT: &str = "2.3.0/filesink-tail/";
 const JOB: &str = "2.3.0/filesink-tail/90f8809cd741c0f72b6bf1e7d762ce72/";
-const TAIL: &str = "2.3.0/filesink-tail/sinkout/2026-11-29--14/_part-6343987d-03f8-491b-ad05-22d7beb5f163-0_tmp_11240053-3bc0-4659-8e2e-eb1fe442cf57";
+pub(crate) const TAIL: &str = "2.3.0/filesink-tail/sinkout/2026-11-29--14/_part-6343987d-03f8-491b-ad05-22d7beb5f163-0_tmp_11240053-3bc0-4659-8e2e-eb1fe442cf57";
 const ANOTHER_TAIL: &str = "2.3.0/filesink-tail/sinkout/2026-11-29--14/_part-fcc6af10-18e3-422e-a353-3486610c52ad-0_tmp_f920aa19-8fd9-4e20-891d-4bf9d3566dea";
 /// As a tail is named, but no state names it.
 const NOBODYS: &str = "2.3.0/filesink-tail/sinkout/2026-11-29--14/_part-6343987d-03f8-491b-ad05-22d7beb5f163-0_tmp_00000000-3bc0-4659-8e2e-eb1fe442cf57";
@@ -20,7 +20,7 @@ fn sink() -> Lab {
     under(vec![root(JOB, RootKind::Checkpoints)])
 }
 
-fn sink_under_a_root() -> Lab {
+pub(crate) fn sink_under_a_root() -> Lab {
     under(vec![
         root(ROOT, RootKind::Checkpoints),
         root(&format!("{ROOT}sinkout/"), RootKind::Sink),

@@ -1,0 +1,114 @@
+//! Large `_metadata` by their sidecars: a process that begins anew reads a fraction of the bytes.
+
+use futures_util::{Stream, StreamExt, stream};
+use stayput_core::location::ObjectLocation;
+use stayput_core::sidecar::{Of, Recorder, Sidecar};
+use stayput_core::version::VersionId;
+
+use super::fetch::{Fetched, Longer, fetch, fetch_at_most, part_of};
+use super::{CONCURRENT, Eyes};
+use crate::port::{Journal, ObjectBody, ObjectHead, Reading};
+
+/// What came of asking for one `_metadata`.
+pub(super) enum Asked {
+    /// It itself, or why there is nothing.
+    Itself(Fetched),
+    /// What is kept of it.
+    Kept(Box<Kept>),
+}
+
+/// The sidecar of a `_metadata` that is there.
+pub(super) struct Kept {
+    /// Of the `_metadata`.
+    pub(super) head: ObjectHead,
+    pub(super) sidecar: Sidecar,
+}
+
+/// Asks for one `_metadata`, but for none that is longer than the limit: a small one itself, a large one by its sidecar if there is one.
+pub(super) async fn ask<R: Reading + Sync, J: Journal + Sync>(
+    eyes: &Eyes<'_, R, J>,
+    metadata: &ObjectLocation,
+    version: Option<&VersionId>,
+) -> Asked {
+    let limit = eyes.mandate.metadata_limit.bytes();
+    match ask_at_most(eyes, metadata, version, limit).await {
+        Ok(asked) => asked,
+        // It was written again in between, and is longer now than it was just now.
+        Err(Longer { .. }) => Asked::Itself(fetch(eyes, metadata, version).await),
+    }
+}
+
+/// Asks for several, each of which comes as soon as it is there, so that its bytes are free again before the next. However many there are, what is
+/// under way together takes no more memory than one may. `None`: it must be asked for alone, when these are done.
+pub(super) fn ask_all<'e, R: Reading + Sync, J: Journal + Sync>(
+    eyes: &'e Eyes<'e, R, J>,
+    wanted: Vec<ObjectLocation>,
+) -> impl Stream<Item = (ObjectLocation, Option<Asked>)> + 'e {
+    let part = part_of(eyes.mandate.metadata_limit);
+    stream::iter(wanted)
+        .map(move |metadata| async move {
+            let asked = ask_at_most(eyes, &metadata, None, part).await.ok();
+            (metadata, asked)
+        })
+        .buffer_unordered(CONCURRENT)
+}
+
+/// Nothing of more than so many bytes is taken into memory.
+async fn ask_at_most<R: Reading + Sync, J: Journal + Sync>(
+    eyes: &Eyes<'_, R, J>,
+    metadata: &ObjectLocation,
+    version: Option<&VersionId>,
+    most: u64,
+) -> Result<Asked, Longer> {
+    if eyes.memory.is_there() {
+        let small = eyes.mandate.sidecars_from.saturating_sub(1);
+        match fetch_at_most(eyes, metadata, version, most.min(small)).await {
+            Ok(fetched) => return Ok(Asked::Itself(fetched)),
+            Err(Longer { size }) if size > small => {
+                if let Some(kept) = kept(eyes, metadata, version, most).await {
+                    return Ok(Asked::Kept(Box::new(kept)));
+                }
+            }
+            Err(_) => {}
+        }
+    }
+    fetch_at_most(eyes, metadata, version, most)
+        .await
+        .map(Asked::Itself)
+}
+
+/// The sidecar, if there is one of these very bytes. Whatever keeps it from being read, the `_metadata` itself is asked for then.
+async fn kept<R: Reading + Sync, J: Journal + Sync>(
+    eyes: &Eyes<'_, R, J>,
+    metadata: &ObjectLocation,
+    version: Option<&VersionId>,
+    most: u64,
+) -> Option<Kept> {
+    let head = eyes.reading.head(metadata, version).await.ok()?;
+    let bytes = eyes.memory.sidecar(metadata, most).await.ok()??;
+    let sidecar = Sidecar::open(bytes, identity(metadata, &head)?).ok()?;
+    Some(Kept { head, sidecar })
+}
+
+/// Takes down a `_metadata` while it is read, if it is one that gets a sidecar.
+pub(super) fn recorder<R, J: Journal>(
+    eyes: &Eyes<'_, R, J>,
+    metadata: &ObjectLocation,
+    body: &ObjectBody,
+    has_sinks: bool,
+) -> Option<Recorder> {
+    let is_large = body.bytes.len() as u64 >= eyes.mandate.sidecars_from;
+    (is_large && eyes.memory.is_there())
+        .then(|| identity(metadata, &body.head))
+        .flatten()
+        .map(|of| Recorder::of(of, has_sinks))
+}
+
+/// Bytes without an ETag can't be told from others.
+fn identity<'a>(metadata: &'a ObjectLocation, head: &'a ObjectHead) -> Option<Of<'a>> {
+    (!head.etag.is_empty()).then_some(Of {
+        metadata,
+        etag: &head.etag,
+        size: head.size,
+    })
+}
