@@ -80,6 +80,8 @@ metrics! {
     DeletedByUnknown Count,
     Left Count,
     Restored Count,
+    Unhidden Count,
+    Repaired Count,
     Waiting Count,
     Parked Count,
     LeftToSweep Count,

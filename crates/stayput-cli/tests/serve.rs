@@ -211,6 +211,8 @@ fn what_a_queue_tells_of_comes_back_and_so_does_what_only_the_sweep_finds() {
     assert_eq!(status, 200);
     for line in [
         "stayput_objects_total{outcome=\"restored\"} 2",
+        "stayput_restored_objects_total{how=\"copied\"} 2",
+        "stayput_restored_objects_total{how=\"unhidden\"} 0",
         "stayput_sweeps_total{outcome=\"whole\"} 1",
         "stayput_refused_total{why=\"malformed\"} 1",
         "# EOF",

@@ -82,10 +82,15 @@ pub struct Summary {
     pub left: std::collections::BTreeMap<&'static str, u64>,
     /// The same by job directory: who tidies up, and how much.
     pub left_by_job: std::collections::BTreeMap<String, std::collections::BTreeMap<&'static str, u64>>,
-    /// Copied, or that would have been copied.
+    /// Put back: copied, un-hidden or repaired, or that would have been.
     pub restored: u64,
     /// The bytes of those.
     pub restored_bytes: u64,
+    /// Those of `restored` that became visible because their delete markers were removed. None of an observing guard, which can't know
+    /// whether a copy would have had to do.
+    pub unhidden: u64,
+    /// Those of `restored` that were visible in an archive and were copied onto themselves, or would have been.
+    pub repaired: u64,
     /// Those of `later` that wait only because the day's budget is spent.
     pub over_budget: u64,
     /// To be looked at again.

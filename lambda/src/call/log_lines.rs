@@ -152,6 +152,8 @@ fn batch_report() -> BatchReport {
             left: BTreeMap::from([("spare", 20)]),
             restored: 3,
             restored_bytes: 15,
+            unhidden: 1,
+            repaired: 1,
             later: 3,
             over_budget: 1,
             reported: 1,

@@ -47,6 +47,8 @@ pub(super) fn add(sum: &mut Summary, part: Summary) {
         left_by_job,
         restored,
         restored_bytes,
+        unhidden,
+        repaired,
         over_budget,
         later,
         reported,
@@ -73,6 +75,8 @@ pub(super) fn add(sum: &mut Summary, part: Summary) {
     }
     sum.restored += restored;
     sum.restored_bytes = sum.restored_bytes.saturating_add(restored_bytes);
+    sum.unhidden += unhidden;
+    sum.repaired += repaired;
     sum.over_budget += over_budget;
     sum.later += later;
     sum.reported += reported;

@@ -79,6 +79,8 @@ pub(crate) fn of_call(
     counts.extend([
         (Metric::Left, summary.left.values().sum()),
         (Metric::Restored, summary.restored),
+        (Metric::Unhidden, summary.unhidden),
+        (Metric::Repaired, summary.repaired),
         (Metric::RestoredBytes, summary.restored_bytes),
         (Metric::Waiting, summary.later),
         (Metric::BudgetSpent, summary.over_budget),

@@ -38,6 +38,11 @@ struct OfCode {
     code: &'static str,
 }
 
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct How {
+    how: &'static str,
+}
+
 /// All counts.
 #[derive(Debug)]
 pub(super) struct Measures {
@@ -45,6 +50,7 @@ pub(super) struct Measures {
     messages: Family<Way, Counter>,
     refused: Family<Why, Counter>,
     objects: Family<Outcome, Counter>,
+    restored: Family<How, Counter>,
     findings: Family<OfCode, Counter>,
     sweeps: Family<Outcome, Counter>,
     panics: Counter,
@@ -85,6 +91,7 @@ impl Measures {
             messages: Family::default(),
             refused: Family::default(),
             objects: Family::default(),
+            restored: Family::default(),
             findings: Family::default(),
             sweeps: Family::default(),
             panics: Counter::<u64, AtomicU64>::default(),
@@ -105,6 +112,11 @@ impl Measures {
             measures.refused.clone(),
         );
         r.register("objects", "Objects that were judged", measures.objects.clone());
+        r.register(
+            "restored_objects",
+            "Those of them that were restored, by how",
+            measures.restored.clone(),
+        );
         r.register("findings", "Findings that were told", measures.findings.clone());
         r.register("sweeps", "Sweeps", measures.sweeps.clone());
         r.register(
@@ -168,6 +180,15 @@ impl Measures {
         ];
         for (outcome, count) in outcomes {
             self.objects.get_or_create(&Outcome { outcome }).inc_by(count);
+        }
+        let otherwise = summary.unhidden.saturating_add(summary.repaired);
+        let ways = [
+            ("copied", summary.restored.saturating_sub(otherwise)),
+            ("unhidden", summary.unhidden),
+            ("repaired", summary.repaired),
+        ];
+        for (how, count) in ways {
+            self.restored.get_or_create(&How { how }).inc_by(count);
         }
         for finding in &report.findings {
             self.findings
@@ -243,5 +264,36 @@ impl Measures {
         // Writing to a string can't fail.
         let _ = encode(&mut text, &self.registry);
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stayput_guard::batch::Summary;
+
+    use super::*;
+
+    #[test]
+    fn what_came_back_is_counted_once_by_how_it_came_back() {
+        let measures = Measures::new(Duration::from_secs(1));
+        let report = BatchReport {
+            summary: Summary {
+                restored: 9,
+                unhidden: 4,
+                repaired: 3,
+                ..Summary::default()
+            },
+            ..BatchReport::default()
+        };
+        measures.judged(&report);
+        let text = measures.text();
+        for line in [
+            "stayput_objects_total{outcome=\"restored\"} 9",
+            "stayput_restored_objects_total{how=\"copied\"} 2",
+            "stayput_restored_objects_total{how=\"unhidden\"} 4",
+            "stayput_restored_objects_total{how=\"repaired\"} 3",
+        ] {
+            assert!(text.lines().any(|l| l == line), "{line} isn't in {text}");
+        }
     }
 }

@@ -506,6 +506,9 @@ where
                 Outcome::Restore(permit) => {
                     summary.restored += 1;
                     summary.restored_bytes = summary.restored_bytes.saturating_add(permit.source().size);
+                    summary.unhidden += u64::from(matches!(done, Done::Unhidden { .. }));
+                    // What somebody wrote meanwhile was repaired by nobody.
+                    summary.repaired += u64::from(permit.is_repair() && *done != Done::WrittenByOthers);
                 }
                 Outcome::Later { why, .. } => {
                     summary.later += 1;

@@ -163,6 +163,8 @@ async fn what_was_moved_to_an_archive_is_thawed_and_copied_onto_itself_when_s3_s
         moved.lab.model.advance(hours * HOUR);
         let report = moved.lab.guard().handle(&[moved.is_there()]).await;
         assert_eq!(*done_about(&report, &moved.key), COPIED, "{class}");
+        let summary = &report.summary;
+        assert_eq!((summary.restored, summary.repaired, summary.unhidden), (1, 1, 0));
         assert_eq!(report.answers[0].1, Answer::Done);
         let sentence = verdict_on(&report, &moved.key).document().sentence;
         assert!(sentence.contains("onto itself in STANDARD"), "{sentence}");
@@ -199,6 +201,7 @@ async fn observing_says_what_it_would_do() {
     let moved = moved.thawed();
     let report = observer.sweep().await;
     assert_eq!(*done_about(&report.judged, &moved.key), Done::WouldCopy);
+    assert_eq!(report.judged.summary.repaired, 1);
     let writes = ["CopyObject", "RestoreObject", "CreateMultipartUpload"];
     assert!(client.calls().iter().all(|c| !writes.contains(&c.operation)));
     moved.is_as_it_was();
@@ -216,6 +219,7 @@ async fn who_writes_between_look_and_copy_keeps_what_they_wrote() {
     });
     let report = moved.sweep().await;
     assert_eq!(*done_about(&report.judged, &moved.key), Done::WrittenByOthers);
+    assert_eq!(report.judged.summary.repaired, 0);
     let current = moved.lab.bucket.current(&moved.key).and_then(|v| v.object);
     assert_eq!(
         current.expect("theirs").content,

@@ -92,6 +92,8 @@ async fn a_strangers_marker_goes_and_the_version_is_visible_as_it_was() {
     let marker = hidden.lab.bucket.history(&hidden.key).entries()[0].id.clone();
     let report = hidden.lab.guard().handle(&messages).await;
     assert_eq!(*done_about(&report, &hidden.key), Done::Unhidden { markers: 1 });
+    let summary = &report.summary;
+    assert_eq!((summary.restored, summary.unhidden, summary.repaired), (1, 1, 0));
     assert_eq!(report.answers[0].1, Answer::Done);
     let sentence = verdict_on(&report, &hidden.key).document().sentence;
     assert!(sentence.contains("visible as before"), "{sentence}");
