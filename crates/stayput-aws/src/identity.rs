@@ -1,7 +1,7 @@
 //! Who somebody is, and what they may do, as IAM and STS say.
 
 use aws_sdk_iam::types::PolicyEvaluationDecisionType;
-use stayput_guard::doctor::Ability;
+use stayput_guard::doctor::{Ability, Needs};
 use stayput_guard::port::{PortError, PortErrorKind};
 
 use crate::connection::Connection;
@@ -82,34 +82,39 @@ impl Iam {
             .ok_or_else(|| call.nonsense("the answer has no ARN"))
     }
 
-    /// What a principal's own policies allow: each of these actions on each resource beside it (SimulatePrincipalPolicy). Policies of buckets
-    /// and keys aren't part of the answer.
+    /// What a principal's own policies allow of what is needed and of what isn't: each action on the resource beside it
+    /// (SimulatePrincipalPolicy, which does nothing itself). Policies of buckets and keys aren't part of the answer.
     ///
     /// # Errors
     /// IAM refuses, or doesn't know the principal.
-    pub async fn may(
-        &self,
-        principal: &str,
-        asked: &[(&'static str, String)],
-    ) -> Result<Vec<Ability>, PortError> {
+    pub async fn may(&self, principal: &str, needs: &Needs) -> Result<Vec<Ability>, PortError> {
         let call = Call::about("SimulatePrincipalPolicy", principal);
-        let mut resources: Vec<&String> = asked.iter().map(|(_, resource)| resource).collect();
+        let asked: Vec<_> = [(&needs.needed, true), (&needs.never, false)]
+            .into_iter()
+            .flat_map(|(list, needed)| {
+                list.iter()
+                    .map(move |(action, resource)| (*action, resource, needed))
+            })
+            .collect();
+        let mut resources: Vec<&String> = asked.iter().map(|(_, resource, _)| *resource).collect();
         resources.sort_unstable();
         resources.dedup();
         let mut abilities = Vec::new();
         for resource in resources {
             let actions = asked
                 .iter()
-                .filter(|(_, of)| of == resource)
-                .map(|(action, _)| *action);
+                .filter(|(_, of, _)| *of == resource)
+                .map(|(action, _, needed)| (*action, *needed));
             let request = self
                 .client
                 .simulate_principal_policy()
                 .policy_source_arn(principal)
-                .set_action_names(Some(actions.clone().map(str::to_owned).collect()))
+                .set_action_names(Some(
+                    actions.clone().map(|(action, _)| action.to_owned()).collect(),
+                ))
                 .resource_arns(resource);
             let answer = request.send().await.map_err(|e| call.failed(&e))?;
-            for action in actions {
+            for (action, needed) in actions {
                 let result = answer
                     .evaluation_results()
                     .iter()
@@ -122,6 +127,7 @@ impl Iam {
                 abilities.push(Ability {
                     action: action.to_owned(),
                     resource: resource.clone(),
+                    needed,
                     allowed: *result.eval_decision() == PolicyEvaluationDecisionType::Allowed,
                 });
             }

@@ -256,6 +256,124 @@ fn versioning_lock_and_replication_are_read_as_they_are() {
     );
 }
 
+/// Leave to remove versions of these objects.
+fn unhide(resource: &str) -> Value {
+    json!({"Effect": "Allow", "Action": ["s3:DeleteObjectVersion"], "Resource": [resource]})
+}
+
+/// The policy of a role that restores, and more statements.
+fn policy_and(bucket: &str, statements: &[Value]) -> String {
+    let mut policy: Value = serde_json::from_str(&policy(bucket)).unwrap();
+    let all = policy["Statement"].as_array_mut().unwrap();
+    all.extend_from_slice(statements);
+    policy.to_string()
+}
+
+#[test]
+fn a_role_that_is_to_unhide_may_remove_versions_below_its_roots_and_nowhere_else() {
+    let Some(url) = guarded_ministack() else { return };
+    let cloud = Cloud::at(&url);
+    let bucket = "doctor-unhide";
+    cloud.make_versioned_bucket(bucket);
+    upload(&cloud, bucket);
+    let copies = settings("unhide-copies.toml", bucket, "\"AROAFLINK\"");
+    let text = std::fs::read_to_string(&copies).unwrap();
+    let text = text.replace("kind = ", "strategy = \"unhide\"\nkind = ");
+    let unhides = file("unhide.toml", &text);
+    let observes = file("unhide-observes.toml", &text.replace("restore", "observe"));
+    let place = format!("s3://{bucket}/flink");
+    let of = |config: &str, role: &str| {
+        let arguments = [
+            "doctor",
+            &place,
+            "--config",
+            config,
+            "--role",
+            role,
+            "--no-sweep",
+            "--json",
+        ];
+        checks(&stayput(&cloud, &arguments))["permissions"].clone()
+    };
+    let found = |check: &Value| -> Vec<String> {
+        let findings = check["findings"].as_array().cloned().unwrap_or_default();
+        findings
+            .iter()
+            .map(|f| f["code"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let below = format!("arn:aws:s3:::{bucket}/flink/*");
+
+    // It may not yet, which is no fault unless somebody asks for un-hiding.
+    cloud.make_role("doctor-unhide-never", &policy(bucket));
+    assert_eq!(of(&copies, "doctor-unhide-never")["status"], "fine");
+    assert_eq!(of(&observes, "doctor-unhide-never")["status"], "fine");
+    let lacks = of(&unhides, "doctor-unhide-never");
+    assert_eq!(found(&lacks), ["unhide_not_allowed"], "{lacks}");
+    let command = lacks["findings"][0]["command"].as_str().unwrap();
+    let (_, document) = command.split_once("--policy-document ").expect(command);
+    let statement =
+        serde_json::from_str::<Value>(document.trim_matches('\'')).unwrap()["Statement"][0].clone();
+    assert_eq!(statement["Resource"], json!(below));
+
+    // What the command allows is enough, beside the denial of infra/policies/unhide.json too.
+    let elsewhere = json!({"Effect": "Deny", "Action": ["s3:DeleteObjectVersion"], "NotResource": [below]});
+    cloud.make_role(
+        "doctor-unhide-as-told",
+        &policy_and(bucket, &[statement, elsewhere]),
+    );
+    let fine = of(&unhides, "doctor-unhide-as-told");
+    assert_eq!(fine["status"], "fine", "{fine}");
+    assert!(
+        fine["seen"]
+            .to_string()
+            .contains(&format!("s3:DeleteObjectVersion on {below}")),
+        "{fine}"
+    );
+    // And more than somebody needs who copies, or observes.
+    for config in [&copies, &observes] {
+        assert_eq!(
+            found(&of(config, "doctor-unhide-as-told")),
+            ["permission_to_delete"]
+        );
+    }
+
+    let everywhere = policy_and(bucket, &[unhide(&format!("arn:aws:s3:::{bucket}/*"))]);
+    cloud.make_role("doctor-unhide-everywhere", &everywhere);
+    let spare = of(&unhides, "doctor-unhide-everywhere");
+    assert_eq!(found(&spare), ["permission_to_delete"], "{spare}");
+    let what = spare["findings"][0]["what"].as_str().unwrap();
+    assert!(
+        what.contains(&format!("{bucket}/stayput/*")) && !what.contains("flink"),
+        "{what}"
+    );
+
+    // Who may not ask IAM doesn't know it.
+    let (_, key) = cloud.make_user(
+        "doctor-unhide-onlooker",
+        r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["s3:*","iam:GetRole"],"Resource":"*"}]}"#,
+    );
+    let arguments = [
+        "doctor",
+        &place,
+        "--config",
+        &unhides,
+        "--role",
+        "doctor-unhide-as-told",
+        "--no-sweep",
+        "--json",
+    ];
+    let said = stayput_as(&cloud, &key, &arguments);
+    let unknown = &checks(&said)["permissions"];
+    assert_eq!(unknown["status"], "unknown", "{unknown}");
+    assert!(
+        unknown["unknown"]
+            .to_string()
+            .contains("iam:SimulatePrincipalPolicy"),
+        "{unknown}"
+    );
+}
+
 #[test]
 fn what_is_denied_is_unknown_and_says_which_permission_it_takes() {
     let Some(url) = guarded_ministack() else { return };

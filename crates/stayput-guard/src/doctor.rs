@@ -27,7 +27,7 @@ mod rules;
 
 pub use churn::{Churn, ChurnCounter};
 pub use code::Code;
-pub use permissions::{Needs, needs};
+pub use permissions::{Needs, Wanted, needs};
 
 /// Why something isn't known, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,6 +120,8 @@ pub struct Ability {
     pub action: String,
     /// The resource's ARN.
     pub resource: String,
+    /// Whether its mode and the roots' strategies take it; if not, nobody should have it.
+    pub needed: bool,
     /// Whether its policies allow it.
     pub allowed: bool,
 }
@@ -164,6 +166,8 @@ pub struct Chosen {
     pub mode: Mode,
     /// Whether one of the roots lies at, above or below the place in question.
     pub watches: bool,
+    /// Whether such a root has its objects un-hidden (`strategy = "unhide"`), which only mode restore does.
+    pub unhides: bool,
     /// The control prefix.
     pub control: Option<ObjectLocation>,
     /// The listed principals.
@@ -398,6 +402,11 @@ pub fn examine(facts: &Facts) -> Vec<Check> {
 impl Facts {
     fn bucket(&self) -> &str {
         self.place.bucket()
+    }
+
+    /// Whether objects here come back by removing their delete markers, as far as is known.
+    fn unhides(&self) -> bool {
+        self.settings.as_ref().is_ok_and(|chosen| chosen.unhides)
     }
 
     fn about_bucket(&self) -> String {

@@ -13,10 +13,10 @@ use stayput_aws::s3::S3;
 use stayput_aws::{encryption_key, probe};
 use stayput_core::cause::Principals;
 use stayput_core::location::ObjectLocation;
-use stayput_core::root::{Root, RootKind, Roots};
+use stayput_core::root::{Root, RootKind, Roots, Strategy};
 use stayput_guard::doctor::{
-    Asked, BucketEncryption, Chosen, Churn, ChurnCounter, Facts, KeyState, Role, Swept, Unknown, Writer,
-    needs,
+    Asked, BucketEncryption, Chosen, Churn, ChurnCounter, Facts, KeyState, Role, Swept, Unknown, Wanted,
+    Writer, needs,
 };
 use stayput_guard::guard::Guard;
 use stayput_guard::mandate::Mandate;
@@ -70,7 +70,20 @@ pub async fn ask(arguments: &Arguments, connection: &Connection) -> Result<Facts
     let mode = mode
         .or(settings.as_ref().ok().map(|s| s.mode))
         .unwrap_or_default();
-    let role = role(arguments, connection, control.as_ref(), mode, &encryption).await;
+    let roots = settings.as_ref().map(|s| s.mandate.roots.clone());
+    let roots = roots.unwrap_or_default();
+    let wanted = Wanted {
+        bucket: place.bucket(),
+        prefix: place.key(),
+        control: control.as_ref().map(|at| (at.bucket(), at.key())),
+        mode,
+        key: match &encryption {
+            Ok(BucketEncryption::ByKms(Some(key))) if key.starts_with("arn:") => Some(key.as_str()),
+            _ => None,
+        },
+        roots: &roots,
+    };
+    let role = role(arguments, connection, wanted).await;
     let notifications = match bucket.notifications(place.bucket()).await {
         Ok(document) => {
             NotificationConfiguration::parse(&document).map_err(|e| Unknown::because(e.to_string()))
@@ -100,7 +113,9 @@ pub async fn ask(arguments: &Arguments, connection: &Connection) -> Result<Facts
         condition: condition(arguments, connection, control.as_ref()).await,
         settings: settings.map(|s| Chosen {
             mode,
-            watches: watches(&s.mandate.roots, place),
+            watches: watches(&s.mandate.roots, place).next().is_some(),
+            unhides: mode == Mode::Restore
+                && watches(&s.mandate.roots, place).any(|root| root.strategy == Strategy::Unhide),
             control: s.mandate.control.clone(),
             principals: Principals {
                 flink: s.mandate.principals.flink.clone(),
@@ -127,9 +142,9 @@ fn settings(arguments: &Arguments) -> Result<Asked<Settings>, String> {
     settings.map(Ok).map_err(|e| format!("{}: {e}", file.display()))
 }
 
-/// Whether a root is at, above or below a place.
-fn watches(roots: &Roots, place: &ObjectLocation) -> bool {
-    roots.iter().any(|root| {
+/// The roots at, above or below a place.
+fn watches<'r>(roots: &'r Roots, place: &'r ObjectLocation) -> impl Iterator<Item = &'r Root> {
+    roots.iter().filter(|root| {
         root.bucket() == place.bucket()
             && (root.metadata_prefix().starts_with(place.key())
                 || place.key().starts_with(&*root.metadata_prefix()))
@@ -205,7 +220,7 @@ async fn swept(arguments: &Arguments, connection: &Connection, settings: &Asked<
             Err(e) => return Err(Unknown::because(e.to_string())),
         },
     };
-    if !watches(&mandate.roots, place) {
+    if watches(&mandate.roots, place).next().is_none() {
         let root = Root::new(&here, RootKind::Checkpoints, None);
         let root = root.map_err(|e| Unknown::because(e.to_string()))?;
         let roots = mandate.roots.iter().cloned().chain([root]).collect();
@@ -245,13 +260,7 @@ async fn condition(
     }
 }
 
-async fn role(
-    arguments: &Arguments,
-    connection: &Connection,
-    control: Option<&ObjectLocation>,
-    mode: Mode,
-    encryption: &Asked<BucketEncryption>,
-) -> Asked<Role> {
+async fn role(arguments: &Arguments, connection: &Connection, wanted: Wanted<'_>) -> Asked<Role> {
     let iam = Iam::new(connection);
     let caller = iam.caller().await?;
     let text = arguments.role.as_deref().unwrap_or(&caller);
@@ -263,16 +272,9 @@ async fn role(
     };
     let found = principal::resolve(&iam, text, &named, principal::account_of(&caller)).await;
     let found = found.map_err(|e| Unknown::because(e.to_string()))?;
-    let place = &arguments.place;
-    let key = match encryption {
-        Ok(BucketEncryption::ByKms(Some(key))) if key.starts_with("arn:") => Some(key.as_str()),
-        _ => None,
-    };
-    let control = control.map(|at| (at.bucket(), at.key()));
-    let needs = needs(place.bucket(), place.key(), control, mode, key);
     Ok(Role {
         name: name.clone(),
         is_stayputs: arguments.role.is_some(),
-        may: iam.may(&found.arn, &needs.all()).await.map_err(Unknown::from),
+        may: iam.may(&found.arn, &needs(wanted)).await.map_err(Unknown::from),
     })
 }

@@ -20,6 +20,8 @@ pub enum Code {
     NoncurrentForever,
     /// Hidden versions move to an archive class.
     NoncurrentArchived,
+    /// Un-hiding takes a device, so everything is copied.
+    UnhideNeedsDevice,
     /// Every new version is locked.
     DefaultRetention,
     /// The key can't be used.
@@ -46,6 +48,8 @@ pub enum Code {
     WriterNotListed,
     /// Stayput's role may not do what its mode takes.
     PermissionMissing,
+    /// Stayput's role may not remove markers, though a root un-hides.
+    UnhideNotAllowed,
     /// Stayput's role may delete.
     PermissionToDelete,
     /// The server ignores the condition of a copy.
@@ -60,11 +64,12 @@ pub enum Code {
 
 impl Code {
     /// All codes, for documentation and tests.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 27] = [
         Self::DirectoryBucket,
         Self::VersioningOff,
         Self::VersioningStopped,
         Self::MfaDelete,
+        Self::UnhideNeedsDevice,
         Self::NoncurrentWindowShort,
         Self::NoncurrentForever,
         Self::NoncurrentArchived,
@@ -81,6 +86,7 @@ impl Code {
         Self::PrincipalsMissing,
         Self::WriterNotListed,
         Self::PermissionMissing,
+        Self::UnhideNotAllowed,
         Self::PermissionToDelete,
         Self::ConditionIgnored,
         Self::ControlMissing,
@@ -134,6 +140,12 @@ impl Code {
                 Notice,
                 "Copies need no device, so restoring works. The undo command of a finding removes a marker by its version, which then takes the root user's device.",
                 "Nothing needs to be done. Who is on call should know who holds the device.",
+            ),
+            Self::UnhideNeedsDevice => (
+                "unhide_needs_device",
+                Warning,
+                "A root says strategy = \"unhide\", and S3 removes no marker by its version id without the device. Stayput tries, is refused, and copies instead: nothing is lost by it, and nothing gained. The undo command of a finding takes the device too.",
+                "Say strategy = \"copy\" and take s3:DeleteObjectVersion from the role, or turn MFA delete off, which only the root user can.",
             ),
             Self::NoncurrentWindowShort => (
                 "noncurrent_window_short",
@@ -231,10 +243,16 @@ impl Code {
                 "In this mode Stayput asks for it, and can't do its work without.",
                 "Give the role the policies of infra/policies that this mode takes.",
             ),
+            Self::UnhideNotAllowed => (
+                "unhide_not_allowed",
+                Warning,
+                "S3 refuses to remove a delete marker then, and Stayput copies what it would have un-hidden: nothing is lost by it, but copies are new versions, and young.",
+                "Give the role infra/policies/unhide.json (Strategy=unhide of the template), or say strategy = \"copy\". Where a policy denies it, as that one does outside the template's roots, allowing it elsewhere doesn't help.",
+            ),
             Self::PermissionToDelete => (
                 "permission_to_delete",
                 Warning,
-                "Stayput never deletes, so a permission for it can only be misused.",
+                "Stayput deletes no data and hides nothing; it removes delete markers only where a root says strategy = \"unhide\" in mode restore. Elsewhere a permission to delete can only be misused.",
                 "Take it away: infra/policies holds all that the role needs.",
             ),
             Self::ConditionIgnored => (

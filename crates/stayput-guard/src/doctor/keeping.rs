@@ -54,7 +54,11 @@ pub(super) fn mfa_delete(facts: &Facts, check: &mut Check) {
         None => {}
         Some(false) => check.sees("MFA delete is off."),
         Some(true) => check.finds(Diagnosis::new(
-            Code::MfaDelete,
+            if facts.unhides() {
+                Code::UnhideNeedsDevice
+            } else {
+                Code::MfaDelete
+            },
             facts.about_bucket(),
             "MFA delete is on: removing a version or a marker by its id takes the root user's device.",
         )),
@@ -242,10 +246,14 @@ pub(super) fn object_lock(facts: &Facts, check: &mut Check) {
         LockMode::Governance => "governance",
         LockMode::Compliance => "compliance",
     };
-    let what = format!(
+    let mut what = format!(
         "Every new version is locked for {} in {mode} mode.",
         days_text(u64::from(retention.days))
     );
+    if facts.unhides() {
+        // Object Lock protects versions of data, and no delete markers.
+        what.push_str(" Un-hiding works all the same, since markers aren't locked, and makes no version; what is copied instead is locked.");
+    }
     let parameters = [
         ("Bucket", facts.bucket()),
         ("ObjectLockConfiguration", r#"{"ObjectLockEnabled":"Enabled"}"#),

@@ -5,12 +5,16 @@ use std::path::Path;
 
 use s3_documents::lifecycle;
 use stayput_core::report::finding::{Finding, FindingCode, Severity};
-use stayput_guard::doctor::{CHECKS, Check, Code, Diagnosis, Facts, Status, Unknown, examine, needs};
+use stayput_core::root::{Root, RootKind, Roots, Strategy};
+use stayput_guard::doctor::{
+    CHECKS, Check, Code, DefaultRetention, Diagnosis, Facts, LockMode, Status, Unknown, Wanted, examine,
+    needs,
+};
 use stayput_guard::settings::Mode;
 
 mod facts;
 
-use facts::{churn, faults, healthy, queue, rows, sends};
+use facts::{churn, faults, healthy, queue, roots, rows, sends, unhides};
 
 fn check<'c>(checks: &'c [Check], name: &str) -> &'c Check {
     checks
@@ -212,7 +216,8 @@ fn what_must_be_allowed_is_what_the_policies_of_infra_allow() {
         for document in documents {
             let text = std::fs::read_to_string(folder.join(format!("{document}.json"))).expect("a policy");
             let policy: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-            for statement in policy["Statement"].as_array().expect("statements") {
+            let statements = policy["Statement"].as_array().expect("statements").iter();
+            for statement in statements.filter(|s| s["Effect"] == "Allow") {
                 let of = statement["Action"].as_array().expect("a list").iter();
                 actions.extend(of.map(|action| action.as_str().expect("text").to_owned()));
             }
@@ -221,25 +226,191 @@ fn what_must_be_allowed_is_what_the_policies_of_infra_allow() {
     };
     let control = Some(("ops", "stayput/"));
     let key = Some("arn:aws:kms:r:1:key/k");
+    let (copies, unhides) = (roots(Strategy::Copy), roots(Strategy::Unhide));
     let cases = [
-        (Mode::Observe, None, None, &["read"][..]),
-        (Mode::Observe, control, None, &["read", "control"]),
-        (Mode::Restore, control, None, &["read", "control", "copy"]),
+        (Mode::Observe, None, None, &unhides, &["read"][..]),
+        (Mode::Observe, control, None, &copies, &["read", "control"]),
+        (
+            Mode::Restore,
+            control,
+            None,
+            &copies,
+            &["read", "control", "copy"],
+        ),
+        (
+            Mode::Restore,
+            control,
+            None,
+            &unhides,
+            &["read", "control", "copy", "unhide"],
+        ),
         (
             Mode::Restore,
             None,
             key,
+            &copies,
             &["read", "copy", "kms-read", "kms-write"],
         ),
     ];
-    for (mode, control, key, documents) in cases {
-        let asked: BTreeSet<String> = needs("b", "cp/", control, mode, key)
+    for (mode, control, key, roots, documents) in cases {
+        let wanted = Wanted {
+            bucket: "b",
+            prefix: "cp/",
+            control,
+            mode,
+            key,
+            roots,
+        };
+        let asked: BTreeSet<String> = needs(wanted)
             .needed
             .iter()
             .map(|(action, _)| (*action).to_owned())
             .collect();
         assert_eq!(asked, allowed(documents), "{documents:?}");
     }
+}
+
+/// Where in the bucket `b` removing versions is needed and where nobody may, for a place there and these roots.
+fn where_versions_go(place: &str, mode: Mode, roots: Vec<Root>) -> (Vec<String>, Vec<String>) {
+    let needs = needs(Wanted {
+        bucket: "b",
+        prefix: place,
+        control: Some(("b", "stayput/")),
+        mode,
+        key: None,
+        roots: &Roots::new(roots),
+    });
+    let of = |list: Vec<(&'static str, String)>| -> Vec<String> {
+        let versions = list
+            .into_iter()
+            .filter(|(action, _)| *action == "s3:DeleteObjectVersion");
+        let below = |(_, arn): (&str, String)| {
+            let at = arn.strip_prefix("arn:aws:s3:::b/").expect("this bucket");
+            at.strip_suffix("stayput-doctor-asks")
+                .expect("a made up object")
+                .to_owned()
+        };
+        versions.map(below).collect()
+    };
+    (of(needs.needed), of(needs.never))
+}
+
+#[test]
+fn versions_may_go_where_a_root_unhides_in_mode_restore_and_nowhere_else() {
+    let root = |uri: &str, strategy: Strategy| {
+        let marker = uri.contains("_entropy_").then_some("_entropy_");
+        let mut root = Root::new(uri, RootKind::Checkpoints, marker).expect("a root");
+        root.strategy = strategy;
+        root
+    };
+    use Strategy::{Copy, Unhide};
+    let nested = || vec![root("s3://b/cp/", Unhide), root("s3://b/cp/careful/", Copy)];
+    let cases: [(&str, Mode, Vec<Root>, &[&str], &[&str]); 7] = [
+        ("cp/", Mode::Restore, Vec::new(), &[], &["", "cp/", "stayput/"]),
+        (
+            "cp/",
+            Mode::Observe,
+            nested(),
+            &[],
+            &["", "cp/", "cp/careful/", "stayput/"],
+        ),
+        (
+            "cp/",
+            Mode::Restore,
+            nested(),
+            &["cp/"],
+            &["", "cp/careful/", "stayput/"],
+        ),
+        // Of the whole bucket; of a directory in the root.
+        (
+            "",
+            Mode::Restore,
+            nested(),
+            &["cp/"],
+            &["", "cp/careful/", "stayput/"],
+        ),
+        (
+            "cp/job/",
+            Mode::Restore,
+            nested(),
+            &["cp/", "cp/job/"],
+            &["", "stayput/"],
+        ),
+        // What isn't near isn't asked about.
+        ("sp/", Mode::Restore, nested(), &[], &["", "sp/", "stayput/"]),
+        (
+            "cp/",
+            Mode::Restore,
+            vec![root("s3://b/_entropy_/cp/", Unhide)],
+            &["_entropy_/cp/", "cp/"],
+            &["", "stayput/"],
+        ),
+    ];
+    for (place, mode, roots, needed, never) in cases {
+        let shown = format!("{place:?} {mode:?} {roots:?}");
+        let (may, may_not) = where_versions_go(place, mode, roots);
+        assert_eq!(may, needed, "{shown}");
+        assert_eq!(may_not, never, "{shown}");
+    }
+}
+
+#[test]
+fn where_a_root_unhides_it_is_said_what_that_takes_and_that_locks_dont_hinder_it() {
+    let mut facts = healthy();
+    unhides(&mut facts, &[]);
+    let checks = examine(&facts);
+    let permissions = check(&checks, "permissions");
+    assert_eq!(permissions.status, Status::Fine, "{permissions:?}");
+    let seen = permissions.seen.join(" ");
+    assert!(
+        seen.contains("s3:DeleteObjectVersion on arn:aws:s3:::b/cp/*: S3 knows no permission"),
+        "{seen}"
+    );
+    facts.retention = Ok(Some(DefaultRetention {
+        mode: LockMode::Governance,
+        days: 1,
+    }));
+    let locked = found(&facts);
+    assert!(locked[0].what.contains("markers aren't locked"), "{locked:?}");
+
+    // Denied is unknown, and never fine.
+    if let Ok(role) = &mut facts.role {
+        role.may = Err(Unknown::because("denied"));
+    }
+    assert_eq!(check(&examine(&facts), "permissions").status, Status::Unknown);
+}
+
+#[test]
+fn a_permission_that_one_root_takes_is_spare_outside_of_it() {
+    let mut facts = healthy();
+    unhides(&mut facts, &[]);
+    if let Ok(role) = &mut facts.role {
+        role.may = Ok(facts::abilities(
+            Strategy::Unhide,
+            &[],
+            &["s3:DeleteObjectVersion"],
+        ));
+    }
+    let found = found(&facts);
+    let [spare] = found.as_slice() else {
+        panic!("{found:?}")
+    };
+    assert_eq!(spare.code, Code::PermissionToDelete.text());
+    assert!(
+        spare.what.contains("s3:DeleteObjectVersion on arn:aws:s3:::b/*"),
+        "{spare:?}"
+    );
+    assert!(!spare.what.contains("arn:aws:s3:::b/cp/*"), "{spare:?}");
+
+    // Without settings nobody knows whether a root un-hides.
+    facts.settings = Err(Unknown::because("no settings are here"));
+    let checks = examine(&facts);
+    let permissions = check(&checks, "permissions");
+    assert_eq!(permissions.status, Status::Unknown, "{permissions:?}");
+    assert!(
+        permissions.unknown[0].contains("no settings are here"),
+        "{permissions:?}"
+    );
 }
 
 #[test]

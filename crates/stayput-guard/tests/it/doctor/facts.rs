@@ -7,11 +7,12 @@ use s3_documents::lifecycle;
 use s3_documents::notification_configuration::NotificationConfiguration;
 use stayput_core::cause::Principals;
 use stayput_core::location::ObjectLocation;
+use stayput_core::root::{Root, RootKind, Roots, Strategy};
 use stayput_core::timestamp::Timestamp;
 use stayput_core::version::{VersionEntry, VersionId, VersionKind};
 use stayput_guard::doctor::{
     Ability, BucketEncryption, Chosen, ChurnCounter, Code, DefaultRetention, Facts, KeyState, LockMode,
-    Replica, Role, Swept, Unknown, Writer, needs,
+    Replica, Role, Swept, Unknown, Wanted, Writer, needs,
 };
 use stayput_guard::settings::Mode;
 
@@ -42,19 +43,29 @@ pub(super) fn both() -> String {
         + &queue("stayput-removals", "s3:ObjectRemoved:*", "")
 }
 
-pub(super) fn abilities(lacks: &[&str], may_too: &[&str]) -> Vec<Ability> {
-    let needs = needs(
-        "b",
-        "cp/",
-        Some(("ops", "stayput/")),
-        Mode::Restore,
-        Some("arn:aws:kms:r:1:key/k"),
-    );
-    let of = |all: &[(&'static str, String)], allowed: bool| {
+/// A root that un-hides, or copies.
+pub(super) fn roots(strategy: Strategy) -> Roots {
+    let mut root = Root::new("s3://b/cp/", RootKind::Checkpoints, None).expect("a root");
+    root.strategy = strategy;
+    Roots::new(vec![root])
+}
+
+/// What a role may do that has all that mode restore takes, but not these actions, and is allowed these where nobody takes them.
+pub(super) fn abilities(strategy: Strategy, lacks: &[&str], may_too: &[&str]) -> Vec<Ability> {
+    let needs = needs(Wanted {
+        bucket: "b",
+        prefix: "cp/",
+        control: Some(("ops", "stayput/")),
+        mode: Mode::Restore,
+        key: Some("arn:aws:kms:r:1:key/k"),
+        roots: &roots(strategy),
+    });
+    let of = |all: &[(&'static str, String)], needed: bool| {
         let abilities = all.iter().map(|(action, resource)| Ability {
             action: (*action).to_owned(),
             resource: resource.clone(),
-            allowed: if allowed {
+            needed,
+            allowed: if needed {
                 !lacks.contains(action)
             } else {
                 may_too.contains(action)
@@ -63,6 +74,14 @@ pub(super) fn abilities(lacks: &[&str], may_too: &[&str]) -> Vec<Ability> {
         abilities.collect::<Vec<_>>()
     };
     [of(&needs.needed, true), of(&needs.never, false)].concat()
+}
+
+/// A root un-hides, and the role may do so, but for these actions.
+pub(super) fn unhides(facts: &mut Facts, lacks: &[&str]) {
+    if let (Ok(chosen), Ok(role)) = (&mut facts.settings, &mut facts.role) {
+        chosen.unhides = true;
+        role.may = Ok(abilities(Strategy::Unhide, lacks, &[]));
+    }
 }
 
 pub(super) fn row(key: &str, n: u32, size: Option<u64>, age: Duration) -> VersionEntry {
@@ -123,12 +142,13 @@ pub(super) fn healthy() -> Facts {
         role: Ok(Role {
             name: "stayput".to_owned(),
             is_stayputs: true,
-            may: Ok(abilities(&[], &[])),
+            may: Ok(abilities(Strategy::Copy, &[], &[])),
         }),
         condition: Err(Unknown::because("not asked")),
         settings: Ok(Chosen {
             mode: Mode::Restore,
             watches: true,
+            unhides: false,
             control: Some(ObjectLocation::new("ops", "stayput/")),
             principals: Principals {
                 flink: vec!["AROAFLINK".to_owned()],
@@ -167,6 +187,10 @@ pub(super) fn faults() -> Vec<Fault> {
             f.versioning = Ok(Versioning::Suspended);
         }),
         (Code::MfaDelete, "device", |f| f.mfa_delete = Ok(true)),
+        (Code::UnhideNeedsDevice, "copies instead", |f| {
+            unhides(f, &[]);
+            f.mfa_delete = Ok(true);
+        }),
         (Code::NoncurrentWindowShort, r#""NoncurrentDays":7"#, |f| {
             f.rules = rules(
                 r#"{"Rules":[{"ID":"it's tight","Status":"Enabled","Filter":{"Prefix":"cp/j"},"NoncurrentVersionExpiration":{"NoncurrentDays":1}},
@@ -258,16 +282,21 @@ pub(super) fn faults() -> Vec<Fault> {
             r#""Action":"s3:GetObjectVersion""#,
             |f| {
                 if let Ok(role) = &mut f.role {
-                    role.may = Ok(abilities(&["s3:GetObjectVersion"], &[]));
+                    role.may = Ok(abilities(Strategy::Copy, &["s3:GetObjectVersion"], &[]));
                 }
             },
+        ),
+        (
+            Code::UnhideNotAllowed,
+            r#""Action":"s3:DeleteObjectVersion","Effect":"Allow","Resource":"arn:aws:s3:::b/cp/*""#,
+            |f| unhides(f, &["s3:DeleteObjectVersion"]),
         ),
         (
             Code::PermissionToDelete,
             "aws iam list-role-policies --role-name stayput",
             |f| {
                 if let Ok(role) = &mut f.role {
-                    role.may = Ok(abilities(&[], &["s3:DeleteObject"]));
+                    role.may = Ok(abilities(Strategy::Copy, &[], &["s3:DeleteObject"]));
                 }
             },
         ),
