@@ -295,6 +295,9 @@ fn where_versions_go(place: &str, mode: Mode, roots: Vec<Root>) -> (Vec<String>,
     (of(needs.needed), of(needs.never))
 }
 
+/// A place, a mode, roots; where removing versions is needed, and where nobody may.
+type Case<'c> = (&'c str, Mode, Vec<Root>, &'c [&'c str], &'c [&'c str]);
+
 #[test]
 fn versions_may_go_where_a_root_unhides_in_mode_restore_and_nowhere_else() {
     let root = |uri: &str, strategy: Strategy| {
@@ -305,7 +308,7 @@ fn versions_may_go_where_a_root_unhides_in_mode_restore_and_nowhere_else() {
     };
     use Strategy::{Copy, Unhide};
     let nested = || vec![root("s3://b/cp/", Unhide), root("s3://b/cp/careful/", Copy)];
-    let cases: [(&str, Mode, Vec<Root>, &[&str], &[&str]); 7] = [
+    let cases: [Case<'_>; 7] = [
         ("cp/", Mode::Restore, Vec::new(), &[], &["", "cp/", "stayput/"]),
         (
             "cp/",
