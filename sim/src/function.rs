@@ -18,7 +18,7 @@ use stayput_core::cause::Principals;
 use stayput_core::class::Class;
 use stayput_core::metadata_limit::MetadataLimit;
 use stayput_core::report::finding::Finding;
-use stayput_core::root::{Root, RootKind, Roots};
+use stayput_core::root::{Root, RootKind, Roots, Strategy};
 use stayput_core::timestamp::Timestamp;
 use stayput_core::verdict::{LaterReason, Outcome, Policy};
 use stayput_core::version::VersionId;
@@ -30,7 +30,7 @@ use stayput_guard::port::PortErrorKind;
 use crate::actors::{LOG, OUTPUT, POINTERS};
 use crate::clock::{BEGINNING, Millis};
 use crate::dice::Dice;
-use crate::scenario::{Change, Denied, Layout, Telling, World};
+use crate::scenario::{Change, Denied, Layout, Telling, Unhides, World};
 use crate::store::{BUCKET, Event, Hand, Happened};
 
 const FLINK: &str = "AROAFLINK";
@@ -121,12 +121,23 @@ pub struct Called {
     pub told: Vec<Told>,
     /// Keys that were copied, and the version that each came from.
     pub copied: Vec<(String, String)>,
+    /// Markers that were removed, with their keys, in order.
+    pub markers_removed: Vec<(String, String)>,
+    /// Keys that are visible again without one of their markers, and which version that is; the bucket says so.
+    pub unhidden: Vec<(String, String)>,
     /// Keys in other places, or calls, that the function must never touch or make.
     pub forbidden: Vec<String>,
     /// Requests to the bucket.
     pub requests: u64,
     /// Markers that somebody laid meanwhile: keys, with ids and whether something was visible.
     pub meanwhile: Vec<(String, VersionId, bool)>,
+}
+
+impl Called {
+    /// What came back: keys, and the version that each was copied from or that is visible again.
+    pub fn brought_back(&self) -> impl Iterator<Item = &(String, String)> {
+        self.copied.iter().chain(&self.unhidden)
+    }
 }
 
 type ActingGuard = Guard<Model, ModelJournal, Model, Acting<Model>>;
@@ -176,8 +187,13 @@ fn at_once<T>(future: impl Future<Output = T>) -> T {
 
 fn mandate(world: &World) -> Mandate {
     let root = |prefix: &str, kind, entropy| {
-        Root::new(&format!("s3://{BUCKET}/{prefix}"), kind, entropy)
-            .unwrap_or_else(|e| unreachable!("a root of the simulation: {e}"))
+        let mut root = Root::new(&format!("s3://{BUCKET}/{prefix}"), kind, entropy)
+            .unwrap_or_else(|e| unreachable!("a root of the simulation: {e}"));
+        root.strategy = match (world.unhides, kind) {
+            (Unhides::Everywhere, _) | (Unhides::Checkpoints, RootKind::Checkpoints) => Strategy::Unhide,
+            (Unhides::Checkpoints | Unhides::Nowhere, _) => Strategy::Copy,
+        };
+        root
     };
     let mut roots = vec![root("sp/", RootKind::Savepoints, None)];
     roots.push(if world.jobs.iter().any(|j| j.entropy) {
@@ -255,6 +271,7 @@ impl Function {
                 Agent::Principal(format!("AWS:{FLINK}:jobmanager"))
             }
             Hand::Person => Agent::Principal("AWS:AROAPEOPLE:alice".to_owned()),
+            Hand::Guard => Agent::Principal(format!("AWS:{OURS}:function")),
         };
         let deleted = |what, version: &str| {
             Record::Deleted(DeletedObject {
@@ -341,6 +358,7 @@ impl Function {
             Denied::Listing => &["ListObjectsV2"],
             Denied::ListingVersions => &["ListObjectVersions"],
             Denied::Copying => &["CopyObject"],
+            Denied::Removing => &["DeleteObject"],
         };
         for operation in operations {
             if on {
@@ -351,9 +369,9 @@ impl Function {
         }
     }
 
-    /// Whether the role may all that it needs.
+    /// Whether the role may all that it needs. What may not be un-hidden can be copied.
     pub fn may_all(&self) -> bool {
-        self.denied.is_empty()
+        self.denied.iter().all(|operation| *operation == "DeleteObject")
     }
 
     /// Gives back every permission.
@@ -556,6 +574,18 @@ fn take_calls(calls: &[Call], acting: bool, called: &mut Called) {
                     && let Some(version) = &call.version
                 {
                     called.copied.push((call.key.clone(), version.to_string()));
+                }
+            }
+            ("DeleteObject", true) if acting && call.version.is_some() => {
+                if call.pages > 0
+                    && call
+                        .error
+                        .is_none_or(|e| e == PortErrorKind::Transient || call.crashed)
+                    && let Some(version) = &call.version
+                {
+                    called
+                        .markers_removed
+                        .push((call.key.clone(), version.to_string()));
                 }
             }
             ("PutObject", false) => {}

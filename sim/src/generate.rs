@@ -4,12 +4,13 @@ mod budgets;
 mod coincidences;
 mod extras;
 mod sinks;
+mod unhiding;
 
 use crate::clock::{DAY, HOUR, MINUTE, Millis, SECOND};
 use crate::dice::Dice;
 use crate::scenario::{
     Act, Claim, Delivery, Faults, JobSpec, Layout, Release, Rule, Scenario, Somebody, Step, Target, Telling,
-    World,
+    Unhides, World,
 };
 
 /// What kind of history a seed becomes.
@@ -53,6 +54,7 @@ pub fn scenario(seed: u64, length: Length) -> Scenario {
     sinks::add(&mut scenario);
     budgets::add(&mut scenario);
     coincidences::add(&mut scenario);
+    unhiding::add(&mut scenario);
     scenario
 }
 
@@ -104,6 +106,7 @@ fn world(dice: &mut Dice, pace: Pace) -> World {
         bytes_per_day: None,
         second_guard: false,
         throttled: 0,
+        unhides: Unhides::Nowhere,
         jobs: (0..jobs).map(|n| job(dice, n)).collect(),
     }
 }

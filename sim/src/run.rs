@@ -277,6 +277,8 @@ impl Run<'_> {
                 self.disturbed = true;
                 self.store.expire(&key);
             }
+            // What was noncurrent at midnight can be visible again.
+            Later::RuleActs(Due::Purge(key, version)) if self.store.is_current(&key, &version) => {}
             Later::RuleActs(Due::Purge(key, version)) => {
                 self.note(Lane::Rules, || format!("removes version {version} of {key}"));
                 self.store.purge(&key, &version, Hand::Rule);

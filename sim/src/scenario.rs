@@ -61,8 +61,23 @@ pub struct World {
     /// stands.
     #[serde(default)]
     pub throttled: u32,
+    /// Where what is hidden comes back without a copy.
+    #[serde(default)]
+    pub unhides: Unhides,
     /// The jobs that run when the history begins.
     pub jobs: Vec<JobSpec>,
+}
+
+/// Under which roots the settings ask for un-hiding: delete markers are removed where that can be, instead of a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Unhides {
+    /// Under none.
+    #[default]
+    Nowhere,
+    /// Under that of checkpoints alone.
+    Checkpoints,
+    /// Under all.
+    Everywhere,
 }
 
 /// Who messages say did it.
@@ -291,6 +306,8 @@ pub enum Denied {
     ListingVersions,
     /// What a copy needs.
     Copying,
+    /// `s3:DeleteObjectVersion`, which only un-hiding needs, and a copy does instead.
+    Removing,
 }
 
 /// What is other in a new deployment.

@@ -1,6 +1,6 @@
 //! Making a failing history small: steps are dropped, the world is made simpler, as long as the same invariant is still violated.
 
-use crate::scenario::{Delivery, Faults, Scenario, Telling};
+use crate::scenario::{Delivery, Faults, Scenario, Telling, Unhides};
 
 /// At most so many histories are played for one.
 const MOST_PLAYS: usize = 600;
@@ -50,6 +50,7 @@ fn size(scenario: &Scenario) -> u64 {
         !world.journal,
         world.created_told,
         world.throttled > 0,
+        world.unhides != Unhides::Nowhere,
         world.objects_per_day < 10_000,
         world.bytes_per_day.is_some(),
         world.rules.iter().any(|r| r.noncurrent_days.is_some()),
@@ -134,6 +135,7 @@ fn simpler_worlds(of: &Scenario) -> Vec<Scenario> {
     with(&|s| s.world.bytes_per_day = None);
     with(&|s| s.world.instances = 1);
     with(&|s| s.world.throttled = 0);
+    with(&|s| s.world.unhides = Unhides::Nowhere);
     with(&|s| s.world.rules.clear());
     with(&|s| s.world.rules.iter_mut().for_each(|r| r.noncurrent_days = None));
     with(&|s| s.world.jobs.truncate(1));

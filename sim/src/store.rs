@@ -27,6 +27,8 @@ pub enum Hand {
     Person,
     /// A person who uses the role of the jobs.
     PersonWithFlinksRole,
+    /// The function's, which removes markers.
+    Guard,
 }
 
 /// The truth about a key that isn't visible.
@@ -73,7 +75,7 @@ pub struct Shown {
     pub size: u64,
     /// The ETag.
     pub etag: String,
-    /// Whether the guard's own copy is on top.
+    /// Whether the guard's own copy is on top, or what it un-hid.
     pub restored: bool,
 }
 
@@ -92,6 +94,10 @@ pub struct Store {
     touched: BTreeSet<String>,
     /// When a version of a key was last removed.
     purged: BTreeMap<String, Millis>,
+    /// Every marker that anybody laid, in order, with its key.
+    laid: Vec<(String, VersionId, Hiding)>,
+    /// Keys whose version is visible again since the function removed what hid it.
+    unhidden: BTreeSet<String>,
     /// Every data version that anybody ever wrote, but those that rules removed.
     written: BTreeMap<String, BTreeSet<VersionId>>,
     outbox: Vec<Event>,
@@ -116,6 +122,8 @@ impl Store {
             spoilt: BTreeSet::new(),
             touched: BTreeSet::new(),
             purged: BTreeMap::new(),
+            laid: Vec::new(),
+            unhidden: BTreeSet::new(),
             written: BTreeMap::new(),
             outbox: Vec::new(),
             events: 0,
@@ -187,6 +195,7 @@ impl Store {
     fn put_object(&mut self, key: &str, object: Object, by: Hand) {
         let id = self.bucket.put(key, object);
         self.hidden.remove(key);
+        self.unhidden.remove(key);
         self.meant_to_go.remove(key);
         self.remember_version(key, id.clone());
         self.tell(key, Happened::Written(id.to_string()), by);
@@ -251,14 +260,35 @@ impl Store {
             ids.remove(marker);
         }
         let event = self.tell(key, Happened::Hidden(marker.to_string()), by);
+        let at = self.now();
+        let hiding = Hiding { at, by, event };
+        self.laid.push((key.to_owned(), marker.clone(), hiding));
         if was_visible {
-            let hiding = Hiding {
-                at: self.now(),
-                by,
-                event,
-            };
             self.hidden.insert(key.to_owned(), hiding);
+            self.unhidden.remove(key);
         }
+    }
+
+    /// Remembers that the function removed a marker, of which S3 tells as of any version that goes. What is visible then, if anything: its version.
+    pub fn note_marker_removed(&mut self, key: &str, marker: &str) -> Option<String> {
+        self.tell(key, Happened::Purged(marker.to_owned()), Hand::Guard);
+        if let Some(current) = self.bucket.current(key) {
+            self.note_restored(key);
+            self.unhidden.insert(key.to_owned());
+            return Some(current.id.to_string());
+        }
+        // Whoever laid the marker that is directly above the data now hid it.
+        let history = self.bucket.history(key);
+        let on_top = history.entries().iter();
+        let above = on_top.take_while(|v| v.kind == VersionKind::Marker).last();
+        let whose = above.and_then(|marker| {
+            let mut laid = self.laid.iter().rev();
+            laid.find(|(of, id, _)| of == key && *id == marker.id)
+        });
+        if let Some((_, _, hiding)) = whose {
+            self.hidden.insert(key.to_owned(), *hiding);
+        }
+        None
     }
 
     fn remember_version(&mut self, key: &str, id: VersionId) {
@@ -300,6 +330,12 @@ impl Store {
         self.came_back.get(key).copied()
     }
 
+    /// Whether a version is the visible one.
+    pub fn is_current(&self, key: &str, version: &str) -> bool {
+        let current = self.bucket.current(key);
+        current.is_some_and(|v| v.id.to_string() == version)
+    }
+
     /// A version is gone for good.
     pub fn purge(&mut self, key: &str, version: &str, by: Hand) {
         let id = VersionId::new(version);
@@ -334,7 +370,7 @@ impl Store {
         let object = self.bucket.current(key)?.object?;
         Some(Shown {
             size: object.content.len(),
-            restored: object.metadata.contains_key("stayput-count"),
+            restored: object.metadata.contains_key("stayput-count") || self.unhidden.contains(key),
             etag: object.etag,
         })
     }

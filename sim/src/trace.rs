@@ -137,5 +137,8 @@ impl Trace {
                 });
             }
         }
+        for (key, marker) in &called.markers_removed {
+            self.note(at, Lane::Guard, || format!("  removes marker {marker} of {key}"));
+        }
     }
 }

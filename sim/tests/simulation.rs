@@ -82,6 +82,7 @@ fn every_kind_of_job_and_every_hand_happens() {
         "jobs with a native sink",
         "calls that a budget of bytes stopped",
         "proofs of tails that the state of a sink names",
+        "objects that were un-hidden",
     ] {
         let times = tally.happened.get(what).copied().unwrap_or(0);
         assert!(times > 0, "{what}: never, in {tally}");

@@ -54,6 +54,23 @@ pub fn could_have_hidden(rules: &[Rule], store: &Store, key: &str, at: Millis) -
         })
 }
 
+/// From when on some rule hides this version of a key, or would have removed it for good had it stayed hidden since then; `None`: no rule ever takes it.
+pub fn takes_from(
+    rules: &[Rule],
+    store: &Store,
+    key: &str,
+    version: &str,
+    hidden: Option<Millis>,
+) -> Option<Millis> {
+    let versions = store.versions(key);
+    let written = versions.iter().find(|(id, ..)| id == version).map(|v| v.1)?;
+    let fits = |r: &&Rule| key.starts_with(&r.prefix);
+    let hides = |r: &Rule| r.days.map(|days| ripe(written, days));
+    let removes = |r: &Rule| Some(ripe(hidden?, r.noncurrent_days?));
+    let of_key = rules.iter().filter(fits);
+    of_key.flat_map(|r| [hides(r), removes(r)]).flatten().min()
+}
+
 /// What rules take in the night that begins now.
 pub fn due(rules: &[Rule], store: &Store) -> Vec<Due> {
     let now = store.now();

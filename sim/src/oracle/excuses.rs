@@ -113,6 +113,19 @@ impl Oracle<'_> {
                 && self.ledger.last_why(key) == Some("dormant")
         };
         if !scene.store.has_version(key, length) {
+            // What goes for good in the night in which its `_metadata` does may go first: nobody can be restored from that any more, and whether people know
+            // of that loss decides for both.
+            if key != metadata
+                && let Some(of_metadata) = scene.store.hiding(metadata)
+                && scene
+                    .store
+                    .was_gone_for_good(metadata, &need.snapshot.etag, scene.store.now())
+                && self
+                    .ledger
+                    .was_told_about("purged_version", metadata, of_metadata.at)
+            {
+                return None;
+            }
             // Nobody can bring it back; people must know.
             let hidden = scene.store.hiding(&need.snapshot.metadata);
             let may_be_discarded = hidden

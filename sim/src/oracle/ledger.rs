@@ -143,7 +143,7 @@ impl Ledger {
         for event in &called.done {
             self.answered.insert(*event, now);
         }
-        for (key, _) in &called.copied {
+        for (key, _) in called.brought_back() {
             self.restored.entry(key.clone()).or_default().push(now);
         }
         // What a call copied before it died isn't in its books.

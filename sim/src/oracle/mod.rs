@@ -8,6 +8,7 @@ mod reader;
 mod requests;
 mod sink_reader;
 mod tails;
+mod unhiding;
 
 pub use ledger::Ledger;
 use ledger::Spent;
@@ -44,7 +45,8 @@ fn told_as(telling: Telling, by: Hand) -> ToldAs {
         (_, Hand::Rule) => ToldAs::Rule,
         (Telling::Role, Hand::Person) => ToldAs::Foreign,
         (Telling::Role, Hand::Flink(_) | Hand::PersonWithFlinksRole) => ToldAs::Flink,
-        (Telling::NoPrincipals | Telling::EventBridge, _) => ToldAs::Nobody,
+        // It removes markers, and lays none.
+        (Telling::Role, Hand::Guard) | (Telling::NoPrincipals | Telling::EventBridge, _) => ToldAs::Nobody,
     }
 }
 
@@ -71,6 +73,12 @@ pub const BUDGET: &str = "budgets hold";
 pub const REQUESTS: &str = "requests for an event stay bounded";
 /// Nothing is lost by our hand.
 pub const KEPT: &str = "no data version is ever deleted by us";
+/// What can be data by the time it is removed isn't removed.
+pub const MARKERS: &str =
+    "only markers with an id of their own are removed, and only where the settings ask for it";
+/// What is un-hidden is as old as before.
+pub const LASTS: &str = "no rule takes what was un-hidden within two days";
+
 /// Orders don't matter.
 pub const ANY_ORDER: &str = "the same history gives the same verdicts in any order of events";
 
@@ -242,11 +250,12 @@ impl<'w> Oracle<'w> {
         for forbidden in &called.forbidden {
             found.push(self.violation(scene, ONLY_COPIES, forbidden.clone()));
         }
-        for (key, version) in &called.copied {
+        for (key, version) in called.brought_back() {
             found.extend(self.look_at_copy(scene, called, key, version));
         }
+        found.extend(self.look_at_markers(scene, called));
         let spent = Spent {
-            objects: u64::try_from(called.copied.len()).unwrap_or(u64::MAX),
+            objects: u64::try_from(called.brought_back().count()).unwrap_or(u64::MAX),
             bytes: called
                 .copied
                 .iter()
@@ -261,7 +270,7 @@ impl<'w> Oracle<'w> {
         );
         self.ledger.hear(scene.store.now(), called, spent);
         found.extend(self.look_at_requests(scene, called));
-        if !called.copied.is_empty() {
+        if called.brought_back().next().is_some() {
             found.extend(self.look_at_budget(scene, "in one call", spent));
             // Without a journal nobody knows what other calls cost.
             if self.world.journal {

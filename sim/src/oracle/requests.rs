@@ -33,7 +33,7 @@ impl Oracle<'_> {
             *by_directory.entry(directory).or_default() += 1;
         }
         // A sweep looks at everything; a call that brings a `_metadata` back at what comes with it.
-        let brings_a_snapshot = || called.copied.iter().any(|(key, _)| key.ends_with("/_metadata"));
+        let brings_a_snapshot = || called.brought_back().any(|(key, _)| key.ends_with("/_metadata"));
         let one_by_one = if called.sweep || brings_a_snapshot() {
             by_directory.into_values().filter(|n| *n < LISTED_FROM).sum()
         } else {
@@ -43,7 +43,7 @@ impl Oracle<'_> {
             .into_iter()
             .filter(|key| !scene.store.is_visible(key))
             .count()
-            + called.copied.len();
+            + called.brought_back().count();
         let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
         let directories = directories.len().max(scene.directories);
         OF_A_CALL

@@ -6,6 +6,7 @@ const CLASS: &str = "crates/stayput-core/src/class.rs";
 const LOSS: &str = "crates/stayput-core/src/loss.rs";
 const TABLE: &str = "crates/stayput-core/src/verdict/table.rs";
 const VERDICT: &str = "crates/stayput-core/src/verdict.rs";
+const MARKERS: &str = "crates/stayput-core/src/restoring/markers.rs";
 const ANSWER: &str = "crates/stayput-guard/src/guard/answer.rs";
 
 /// All of them; the number of one is its place, counted from 1.
@@ -380,5 +381,47 @@ pub const ALL: &[Planted] = &[
         file: "crates/stayput-core/src/catalogue.rs",
         find: "                if s.facts().map(|f| &f.operators) == snapshot.facts().map(|f| &f.operators) {",
         replace: "                if FAULT || s.facts().map(|f| &f.operators) == snapshot.facts().map(|f| &f.operators) {",
+    },
+    Planted {
+        name: "a marker named null is removed",
+        danger: "by the time it is removed it is what somebody else wrote",
+        file: MARKERS,
+        find: "        (is_marker && !row.id.is_null()).then(|| Self {",
+        replace: "        (is_marker && (FAULT || !row.id.is_null())).then(|| Self {",
+    },
+    Planted {
+        name: "what a rule takes tomorrow is un-hidden",
+        danger: "it is as old as before, and the rule takes it again the next night",
+        file: MARKERS,
+        find: "        match taken.filter(|at| *at < now.plus(MUST_LIVE)) {",
+        replace: "        match taken.filter(|at| !FAULT && *at < now.plus(MUST_LIVE)) {",
+    },
+    Planted {
+        name: "whatever lies below the markers is un-hidden",
+        danger: "half a file is visible in place of the whole one",
+        file: MARKERS,
+        find: "        let below = below.filter(|v| v.id == permit.source().version);",
+        replace: "        let below = below.filter(|v| FAULT || v.id == permit.source().version);",
+    },
+    Planted {
+        name: "markers go under every root",
+        danger: "who asked for copies finds that the history of his bucket isn't what it was",
+        file: ANSWER,
+        find: "            _ => root.map_or(Strategy::Copy, |(root, _)| root.strategy),",
+        replace: "            _ if FAULT => Strategy::Unhide,\n            _ => root.map_or(Strategy::Copy, |(root, _)| root.strategy),",
+    },
+    Planted {
+        name: "what is un-hidden costs nothing",
+        danger: "the budget of a day doesn't hold",
+        file: ANSWER,
+        find: "            if let Done::Unhidden { .. } = done {",
+        replace: "            if !FAULT && let Done::Unhidden { .. } = done {",
+    },
+    Planted {
+        name: "a marker takes the version below it along",
+        danger: "a data version is gone for good",
+        file: "crates/s3-model/src/ports.rs",
+        find: "                        .delete_version(hand, at.key(), marker.id(), EventKind::Deleted);",
+        replace: "                        .delete_version(hand, at.key(), marker.id(), EventKind::Deleted);\n                    if FAULT && let Some(bucket) = model.bucket(at.bucket()) && let Some(below) = bucket.current(at.key()) {\n                        bucket.delete_version(at.key(), &below.id);\n                    }",
     },
 ];

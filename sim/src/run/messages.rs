@@ -90,7 +90,7 @@ impl Run<'_> {
         let mut raced = false;
         while let Some(called) = self.function.take_batch(now, &mut self.dice, key.take()) {
             raced |= !called.meanwhile.is_empty();
-            self.called(&called, race.as_ref().map(|(_, by)| *by));
+            self.called(called, race.as_ref().map(|(_, by)| *by));
         }
         // The call was over sooner, or there was none: it happens all the same.
         if let Some((key, by)) = race.filter(|_| !raced) {
@@ -99,7 +99,7 @@ impl Run<'_> {
         // The other Stayput takes the same messages at the same time.
         if let Some(mut second) = self.second.take() {
             while let Some(called) = second.take_batch(now, &mut self.dice, None) {
-                self.called(&called, None);
+                self.called(called, None);
                 self.happened("calls of a second Stayput");
             }
             self.second = Some(second);
@@ -120,15 +120,15 @@ impl Run<'_> {
             return;
         }
         let called = self.function.sweep(&mut self.dice);
-        self.called(&called, None);
+        self.called(called, None);
         if let Some(mut second) = self.second.take() {
             let called = second.sweep(&mut self.dice);
-            self.called(&called, None);
+            self.called(called, None);
             self.second = Some(second);
         }
     }
 
-    pub(super) fn called(&mut self, called: &Called, race: Option<Hand>) {
+    pub(super) fn called(&mut self, mut called: Called, race: Option<Hand>) {
         self.played.calls += 1;
         let world = &self.scenario.world;
         let is_of_bytes = world.bytes_per_day.is_some() && world.objects_per_day >= 10_000;
@@ -148,6 +148,17 @@ impl Run<'_> {
                 self.store.note_restored(key);
             }
         }
+        for (key, marker) in &called.markers_removed {
+            if let Some(version) = self.store.note_marker_removed(key, marker) {
+                called.unhidden.push((key.clone(), version));
+            }
+        }
+        called.unhidden.sort();
+        called.unhidden.dedup();
+        for _ in 0..called.unhidden.len() {
+            self.happened("objects that were un-hidden");
+        }
+        let called = &called;
         self.played.trace.note_call(self.store.now(), called);
         let scene = scene(
             &self.store,
