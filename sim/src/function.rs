@@ -12,7 +12,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use s3_documents::bucket::Versioning;
-use s3_documents::notification::{Agent, CreatedObject, DeletedObject, Deletion, Record, Source};
+use s3_documents::notification::{Agent, CreatedObject, DeletedObject, Deletion, OtherEvent, Record, Source};
 use s3_model::{Call, Fault, Model, ModelBucket, ModelJournal};
 use stayput_core::cause::Principals;
 use stayput_core::class::Class;
@@ -125,6 +125,10 @@ pub struct Called {
     pub markers_removed: Vec<(String, String)>,
     /// Keys that are visible again without one of their markers, and which version that is; the bucket says so.
     pub unhidden: Vec<(String, String)>,
+    /// Versions of which it was asked that they be thawed, with their keys.
+    pub thaws: Vec<(String, String)>,
+    /// Those of the copies that were made of what was visible in an archive, onto itself; the bucket says so. They aren't among the others.
+    pub repaired: Vec<(String, String)>,
     /// Keys in other places, or calls, that the function must never touch or make.
     pub forbidden: Vec<String>,
     /// Requests to the bucket.
@@ -289,6 +293,16 @@ impl Function {
         match &event.what {
             Happened::Hidden(marker) => Some(deleted(Deletion::MarkerCreated, marker)),
             Happened::Purged(version) => Some(deleted(Deletion::Removed, version)),
+            Happened::Thawed(version) => Some(Record::Other(OtherEvent {
+                event_name: if bridge {
+                    "Object Restore Completed".to_owned()
+                } else {
+                    "ObjectRestore:Completed".to_owned()
+                },
+                bucket: Some(BUCKET.to_owned()),
+                key: Some(event.key.clone()),
+                version_id: Some(version.clone()),
+            })),
             Happened::Written(version) => {
                 (self.world.created_told && event.key.ends_with("_metadata")).then(|| {
                     Record::Created(CreatedObject {
@@ -328,6 +342,16 @@ impl Function {
     /// When the next message is visible.
     pub fn next_visible(&self) -> Option<Millis> {
         self.queue.iter().map(|w| w.visible_at).min()
+    }
+
+    /// A key of which a visible message says that it was thawed.
+    pub fn told_of_thaw(&self, now: Millis) -> Option<&str> {
+        let visible = self.queue.iter().filter(|w| w.visible_at <= now);
+        let mut records = visible.flat_map(|w| &w.message.records);
+        records.find_map(|record| match record {
+            Record::Other(event) => event.key.as_deref(),
+            _ => None,
+        })
     }
 
     /// Whether a message about this event is still in the queue.
@@ -586,6 +610,16 @@ fn take_calls(calls: &[Call], acting: bool, called: &mut Called) {
                     called
                         .markers_removed
                         .push((call.key.clone(), version.to_string()));
+                }
+            }
+            ("RestoreObject", true) if acting => {
+                if call.pages > 0
+                    && call
+                        .error
+                        .is_none_or(|e| e == PortErrorKind::Transient || call.crashed)
+                    && let Some(version) = &call.version
+                {
+                    called.thaws.push((call.key.clone(), version.to_string()));
                 }
             }
             ("PutObject", false) => {}

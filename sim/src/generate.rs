@@ -1,5 +1,6 @@
 //! A seed becomes a scenario.
 
+mod archives;
 mod budgets;
 mod coincidences;
 mod extras;
@@ -55,6 +56,7 @@ pub fn scenario(seed: u64, length: Length) -> Scenario {
     budgets::add(&mut scenario);
     coincidences::add(&mut scenario);
     unhiding::add(&mut scenario);
+    archives::add(&mut scenario);
     scenario
 }
 
@@ -131,6 +133,7 @@ fn rules(dice: &mut Dice, pace: Pace) -> Vec<Rule> {
             .to_owned(),
         days: dice.pick(days).copied(),
         noncurrent_days: if dice.per_mille(300) { Some(30) } else { None },
+        moves: None,
     }]
 }
 

@@ -71,6 +71,8 @@ enum Later {
         by: Hand,
     },
     RuleActs(Due),
+    /// S3 says that a version is thawed, by its key and id.
+    Thawed(String, String),
     Poll,
     Sweep,
     Midnight,
@@ -283,9 +285,22 @@ impl Run<'_> {
                 self.note(Lane::Rules, || format!("removes version {version} of {key}"));
                 self.store.purge(&key, &version, Hand::Rule);
             }
+            Later::RuleActs(Due::Move(key, version, to)) => {
+                if self.store.archive(&key, &version, to) {
+                    self.note(Lane::Rules, || {
+                        format!("moves version {version} of {key} to {to:?}")
+                    });
+                    self.disturbed = true;
+                    self.happened("versions that a rule moved to an archive");
+                }
+            }
+            Later::Thawed(key, version) => self.store.tell_of_thaw(&key, &version),
             Later::Poll => self.poll(),
             Later::Sweep => {
                 self.sweep();
+                if self.scenario.world.rules.iter().any(|r| r.moves.is_some()) {
+                    self.later(self.now() + 10 * MINUTE, Later::Check);
+                }
                 let next = midnight(self.now()) + DAY + SWEEP_AT;
                 self.later(next, Later::Sweep);
             }

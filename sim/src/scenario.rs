@@ -139,6 +139,39 @@ pub struct Rule {
     pub days: Option<u32>,
     /// Noncurrent versions are removed after so many days.
     pub noncurrent_days: Option<u32>,
+    /// What it moves to an archive, if anything.
+    #[serde(default)]
+    pub moves: Option<Moves>,
+}
+
+/// What a lifecycle rule moves to an archive, where nothing can be read before it is thawed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moves {
+    /// Where to.
+    pub to: Archive,
+    /// Current versions after so many days.
+    pub days: Option<u32>,
+    /// Noncurrent versions after so many days.
+    pub noncurrent_days: Option<u32>,
+}
+
+/// A storage class whose bytes must be thawed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Archive {
+    /// `GLACIER`: a thaw takes at most five hours.
+    Glacier,
+    /// `DEEP_ARCHIVE`: at most twelve.
+    Deep,
+}
+
+impl Archive {
+    /// As S3 calls it.
+    pub fn class(self) -> &'static str {
+        match self {
+            Self::Glacier => "GLACIER",
+            Self::Deep => "DEEP_ARCHIVE",
+        }
+    }
 }
 
 /// A job as its owner configured it.

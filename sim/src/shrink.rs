@@ -54,6 +54,7 @@ fn size(scenario: &Scenario) -> u64 {
         world.objects_per_day < 10_000,
         world.bytes_per_day.is_some(),
         world.rules.iter().any(|r| r.noncurrent_days.is_some()),
+        world.rules.iter().any(|r| r.moves.is_some()),
     ];
     let jobs: u64 = world
         .jobs
@@ -138,6 +139,7 @@ fn simpler_worlds(of: &Scenario) -> Vec<Scenario> {
     with(&|s| s.world.unhides = Unhides::Nowhere);
     with(&|s| s.world.rules.clear());
     with(&|s| s.world.rules.iter_mut().for_each(|r| r.noncurrent_days = None));
+    with(&|s| s.world.rules.iter_mut().for_each(|r| r.moves = None));
     with(&|s| s.world.jobs.truncate(1));
     for n in 0..of.world.jobs.len() {
         with(&|s| s.world.jobs[n].retained = 1);

@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use s3_documents::bucket::Versioning;
 use s3_documents::lifecycle::{
-    Expiration, LifecycleConfiguration, LifecycleRule, NoncurrentExpiration, RuleFilter,
+    Expiration, LifecycleConfiguration, LifecycleRule, MinimumTransitionSize, NoncurrentExpiration,
+    NoncurrentTransition, RuleFilter, Transition, TransitionTime,
 };
 use s3_model::{Content, Model, ModelBucket, Object};
 use stayput_core::timestamp::Timestamp;
 use stayput_core::version::{VersionEntry, VersionId, VersionKind};
 
 use crate::clock::Millis;
-use crate::scenario::Rule;
+use crate::scenario::{Archive, Rule};
 
 /// The name of the bucket.
 pub const BUCKET: &str = "state";
@@ -66,6 +67,8 @@ pub enum Happened {
     Written(String),
     /// This version or marker is gone for good.
     Purged(String),
+    /// The bytes of this version can be read for some days.
+    Thawed(String),
 }
 
 /// What is visible at a key.
@@ -77,6 +80,8 @@ pub struct Shown {
     pub etag: String,
     /// Whether the guard's own copy is on top, or what it un-hid.
     pub restored: bool,
+    /// Whether its bytes can be read: they lie in no archive, or were thawed.
+    pub readable: bool,
 }
 
 /// The bucket.
@@ -94,6 +99,8 @@ pub struct Store {
     touched: BTreeSet<String>,
     /// When a version of a key was last removed.
     purged: BTreeMap<String, Millis>,
+    /// When a version was moved to an archive, by key and version.
+    moved: BTreeMap<(String, VersionId), Millis>,
     /// Every marker that anybody laid, in order, with its key.
     laid: Vec<(String, VersionId, Hiding)>,
     /// Keys whose version is visible again since the function removed what hid it.
@@ -111,6 +118,8 @@ impl Store {
         let bucket = model.create_bucket(BUCKET, Versioning::Enabled);
         bucket.set_lifecycle(LifecycleConfiguration {
             rules: rules.iter().enumerate().map(|(n, r)| told(n, r)).collect(),
+            // Files of a history are small.
+            minimum_transition_size: MinimumTransitionSize::VariesByClass,
             ..LifecycleConfiguration::default()
         });
         Self {
@@ -122,6 +131,7 @@ impl Store {
             spoilt: BTreeSet::new(),
             touched: BTreeSet::new(),
             purged: BTreeMap::new(),
+            moved: BTreeMap::new(),
             laid: Vec::new(),
             unhidden: BTreeSet::new(),
             written: BTreeMap::new(),
@@ -203,7 +213,8 @@ impl Store {
 
     /// Copies what is visible onto itself: a new version with the same bytes, or with half of them. Whether there was anything.
     pub fn rewrite(&mut self, key: &str, half: bool, by: Hand) -> bool {
-        let Some(object) = self.bucket.current(key).and_then(|v| v.object) else {
+        let current = self.bucket.current(key).and_then(|v| v.object);
+        let Some(object) = current.filter(|object| !object.is_archived()) else {
             return false;
         };
         let content = match (&object.content, half) {
@@ -336,6 +347,58 @@ impl Store {
         current.is_some_and(|v| v.id.to_string() == version)
     }
 
+    /// A rule moves a version to an archive. Whether it is still there, and wasn't there already.
+    pub fn archive(&mut self, key: &str, version: &str, to: Archive) -> bool {
+        let id = VersionId::new(version);
+        let moved = self.bucket.edit(key, &id, |object| {
+            object.storage_class = Some(to.class().to_owned());
+        });
+        if moved {
+            self.moved.insert((key.to_owned(), id), self.now());
+        }
+        moved
+    }
+
+    /// Since when a version lies in an archive, thawed or not.
+    pub fn archived_since(&self, key: &str, version: &str) -> Option<Millis> {
+        if self.moved.is_empty() {
+            return None;
+        }
+        let of = (key.to_owned(), VersionId::new(version));
+        self.moved.get(&of).copied()
+    }
+
+    /// Since when some data version of a key lies in an archive.
+    pub fn has_archived_version(&self, key: &str) -> bool {
+        let mut moved = self.moved.keys();
+        moved.any(|(of, _)| of == key)
+    }
+
+    /// Since when what is visible at a key can't be read, as it lies in an archive.
+    pub fn unreadable_since(&self, key: &str) -> Option<Millis> {
+        if self.moved.is_empty() {
+            return None;
+        }
+        let current = self.bucket.current(key)?;
+        let is_archived = current.object.is_some_and(|object| object.is_archived());
+        let since = self.moved.get(&(key.to_owned(), current.id))?;
+        is_archived.then_some(*since)
+    }
+
+    /// When the bytes of a version can be read, of which that was asked.
+    pub fn thawed_at(&self, key: &str, version: &str) -> Option<Millis> {
+        let stored = self.bucket.version(key, &VersionId::new(version))?;
+        Some(stored.object?.thaw?.ready.millis())
+    }
+
+    /// Tells that the bytes of a version can be read, if they can.
+    pub fn tell_of_thaw(&mut self, key: &str, version: &str) {
+        let stored = self.bucket.version(key, &VersionId::new(version));
+        if stored.and_then(|v| v.object).is_some_and(|object| object.thawed) {
+            self.tell(key, Happened::Thawed(version.to_owned()), Hand::Rule);
+        }
+    }
+
     /// A version is gone for good.
     pub fn purge(&mut self, key: &str, version: &str, by: Hand) {
         let id = VersionId::new(version);
@@ -371,6 +434,7 @@ impl Store {
         Some(Shown {
             size: object.content.len(),
             restored: object.metadata.contains_key("stayput-count") || self.unhidden.contains(key),
+            readable: !object.is_archived(),
             etag: object.etag,
         })
     }
@@ -472,5 +536,18 @@ fn told(number: usize, rule: &Rule) -> LifecycleRule {
         noncurrent_days,
         newer_noncurrent_versions: None,
     });
+    if let Some(moves) = rule.moves {
+        let storage_class = moves.to.class().to_owned();
+        told.transitions.extend(moves.days.map(|days| Transition {
+            when: TransitionTime::Days(days),
+            storage_class: storage_class.clone(),
+        }));
+        told.noncurrent_transitions
+            .extend(moves.noncurrent_days.map(|noncurrent_days| NoncurrentTransition {
+                noncurrent_days,
+                newer_noncurrent_versions: None,
+                storage_class,
+            }));
+    }
     told
 }

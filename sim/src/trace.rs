@@ -137,6 +137,16 @@ impl Trace {
                 });
             }
         }
+        for (key, version) in &called.thaws {
+            self.note(at, Lane::Guard, || {
+                format!("  asks for version {version} of {key}")
+            });
+        }
+        for (key, version) in &called.repaired {
+            self.note(at, Lane::Guard, || {
+                format!("  copied {key} from {version} onto itself")
+            });
+        }
         for (key, marker) in &called.markers_removed {
             self.note(at, Lane::Guard, || format!("  removes marker {marker} of {key}"));
         }

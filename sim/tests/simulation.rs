@@ -83,6 +83,10 @@ fn every_kind_of_job_and_every_hand_happens() {
         "calls that a budget of bytes stopped",
         "proofs of tails that the state of a sink names",
         "objects that were un-hidden",
+        "versions that a rule moved to an archive",
+        "thaws that were asked for",
+        "copies of what lay in an archive onto itself",
+        "deletions of what was just thawed",
     ] {
         let times = tally.happened.get(what).copied().unwrap_or(0);
         assert!(times > 0, "{what}: never, in {tally}");

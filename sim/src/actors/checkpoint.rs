@@ -75,10 +75,17 @@ impl Checkpoint {
         key.starts_with(self.directory()) || plain(key).starts_with(self.directory())
     }
 
-    /// Whether every file is visible and is what was written; `_metadata` too, if asked.
+    /// Whether every file is visible, can be read and is what was written; `_metadata` too, if asked.
     pub fn is_whole(&self, store: &Store, with_metadata: bool) -> bool {
-        let file = |f: &File| store.shown(&f.key).is_some_and(|s| s.size == f.size);
-        let metadata = || store.shown(&self.metadata).is_some_and(|s| s.etag == self.etag);
+        let file = |f: &File| {
+            store
+                .shown(&f.key)
+                .is_some_and(|s| s.size == f.size && s.readable)
+        };
+        let metadata = || {
+            let shown = store.shown(&self.metadata);
+            shown.is_some_and(|s| s.etag == self.etag && s.readable)
+        };
         let state = |f: &&File| f.place != Place::Pointer;
         self.files.iter().filter(state).all(file) && (!with_metadata || metadata())
     }

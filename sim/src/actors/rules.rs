@@ -1,7 +1,7 @@
 //! Lifecycle rules by the clock: once a day S3 looks at every object, and counts in whole days from the midnight after it was written.
 
 use crate::clock::{DAY, Millis, SECOND, midnight};
-use crate::scenario::Rule;
+use crate::scenario::{Archive, Rule};
 use crate::store::Store;
 
 /// What a night's run does.
@@ -11,6 +11,8 @@ pub enum Due {
     Hide(String),
     /// A noncurrent version of a key is removed.
     Purge(String, String),
+    /// A version of a key is moved to an archive.
+    Move(String, String, Archive),
 }
 
 /// The midnight from which an age of so many days is reached: S3 rounds up to the next midnight UTC.
@@ -84,9 +86,13 @@ pub fn due(rules: &[Rule], store: &Store) -> Vec<Due> {
             continue;
         }
         let versions = store.versions(&key);
-        if of_key.iter().any(|r| hides(r, store, &key, now)) {
+        // A move goes before a marker, which is then laid on another day.
+        if let Some(moved) = moves_current(&of_key, store, &key, &versions, now) {
+            due.push(moved);
+        } else if of_key.iter().any(|r| hides(r, store, &key, now)) {
             due.push(Due::Hide(key.clone()));
         }
+        due.extend(moves_noncurrent(&of_key, store, &key, &versions, now));
         let Some(days) = of_key.iter().filter_map(|r| r.noncurrent_days).min() else {
             continue;
         };
@@ -98,6 +104,40 @@ pub fn due(rules: &[Rule], store: &Store) -> Vec<Due> {
             if ripe(*since, days) <= now {
                 due.push(Due::Purge(key.clone(), id.clone()));
             }
+        }
+    }
+    due
+}
+
+/// A version of a key: id, when it was written, whether it is data.
+type Row = (String, Millis, bool);
+
+fn moves_current(rules: &[&Rule], store: &Store, key: &str, versions: &[Row], now: Millis) -> Option<Due> {
+    let (id, written, true) = versions.first()? else {
+        return None;
+    };
+    let mut moves = rules.iter().filter_map(|r| r.moves);
+    let moves = moves.find(|m| m.days.is_some_and(|days| ripe(*written, days) <= now))?;
+    let is_there = store.archived_since(key, id).is_some();
+    (!is_there).then(|| Due::Move(key.to_owned(), id.clone(), moves.to))
+}
+
+/// What is to be removed for good isn't moved before.
+fn moves_noncurrent(rules: &[&Rule], store: &Store, key: &str, versions: &[Row], now: Millis) -> Vec<Due> {
+    let is_ripe = |since: Millis, days: Option<u32>| days.is_some_and(|days| ripe(since, days) <= now);
+    let mut due = Vec::new();
+    if rules.iter().all(|r| r.moves.is_none()) {
+        return due;
+    }
+    for pair in versions.windows(2) {
+        let [(_, since, _), (id, _, true)] = pair else {
+            continue;
+        };
+        let goes = rules.iter().any(|r| is_ripe(*since, r.noncurrent_days));
+        let mut moves = rules.iter().filter_map(|r| r.moves);
+        let moves = moves.find(|m| is_ripe(*since, m.noncurrent_days));
+        if let Some(moves) = moves.filter(|_| !goes && store.archived_since(key, id).is_none()) {
+            due.push(Due::Move(key.to_owned(), id.clone(), moves.to));
         }
     }
     due

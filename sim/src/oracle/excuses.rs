@@ -7,7 +7,7 @@ use crate::scenario::Faults;
 use crate::store::Hiding;
 
 /// A head or savepoint older than this is forgotten.
-const FORGOTTEN: i64 = 90 * DAY;
+pub(super) const FORGOTTEN: i64 = 90 * DAY;
 /// No file that comes back is longer, in bytes: a budget is spent where the next one doesn't fit.
 const LONGEST: u64 = 4_000;
 /// A newest checkpoint younger than this runs, as far as anybody can see.
@@ -59,30 +59,7 @@ impl Oracle<'_> {
                 .was_told_about("directory_reused", &need.snapshot.metadata, first - DAY)
                 && (scene.jobs.iter().filter(there).count() > 1 || self.ledger.all().any(of_unknown_age))
         };
-        // A job that was restored and has completed nothing leaves no trace; where a newer checkpoint of that directory was completed, it is a spare.
-        let superseded = || {
-            self.ledger.all().any(|c| {
-                c.job_directory() == need.snapshot.job_directory() && c.completed > need.snapshot.completed
-            })
-        };
-        if need.since > need.snapshot.completed && superseded() {
-            return None;
-        }
-        // A store that failed and whose discard a dying JobManager cut short stands whole: nobody sees that it failed, and it is the newest.
-        let stands_whole = |c: &Checkpoint| {
-            let mut keys = c.files.iter().map(|f| &f.key).chain([&c.metadata]);
-            keys.all(|key| scene.store.is_visible(key))
-        };
-        // Another job's in the same directory is none: that job has it among its own.
-        let failed = |c: &Checkpoint| {
-            let mut stored = scene.jobs.iter().flat_map(Job::checkpoints);
-            !stored.any(|s| s.metadata == c.metadata && s.completed == c.completed)
-        };
-        let newer_stands = self.ledger.all().any(|c| {
-            let beside = c.job_directory() == need.snapshot.job_directory();
-            beside && c.completed > need.snapshot.completed && stands_whole(c) && failed(c)
-        });
-        if newer_stands {
+        if self.passes_for_a_spare(scene, need) {
             return None;
         }
         // What a `_metadata` named that was gone for good before nobody can read any more, and nobody can be restored from: whether that loss is
@@ -358,9 +335,44 @@ impl Oracle<'_> {
         }
     }
 
+    /// Whether nobody can see that it is the newest.
+    pub(super) fn passes_for_a_spare(&self, scene: &Scene<'_>, need: &Need<'_>) -> bool {
+        // A job that was restored and has completed nothing leaves no trace; where a newer checkpoint of that directory was completed, it is a spare.
+        let superseded = || {
+            self.ledger.all().any(|c| {
+                c.job_directory() == need.snapshot.job_directory() && c.completed > need.snapshot.completed
+            })
+        };
+        if need.since > need.snapshot.completed && superseded() {
+            return true;
+        }
+        // A store that failed and whose discard a dying JobManager cut short stands whole: nobody sees that it failed, and it is the newest.
+        let stands_whole = |c: &Checkpoint| {
+            let mut keys = c.files.iter().map(|f| &f.key).chain([&c.metadata]);
+            keys.all(|key| scene.store.is_visible(key))
+        };
+        // Another job's in the same directory is none: that job has it among its own.
+        let failed = |c: &Checkpoint| {
+            let mut stored = scene.jobs.iter().flat_map(Job::checkpoints);
+            !stored.any(|s| s.metadata == c.metadata && s.completed == c.completed)
+        };
+        // Nor whether one counts whose hidden `_metadata` lies in an archive, as people know.
+        let is_out_of_reach = |c: &Checkpoint| {
+            let lately = scene.store.now() - 3 * DAY;
+            scene.store.has_archived_version(&c.metadata)
+                && !scene.store.is_visible(&c.metadata)
+                && self.ledger.was_told_about("cannot_judge", &c.metadata, lately)
+        };
+        self.ledger.all().any(|c| {
+            let beside = c.job_directory() == need.snapshot.job_directory();
+            let is_newer = beside && c.completed > need.snapshot.completed;
+            is_newer && failed(c) && (stands_whole(c) || is_out_of_reach(c))
+        })
+    }
+
     /// Whether the budget can have been spent since then, by what was copied on one day. What fails on the way is asked for all the same, and who
     /// observes copies nothing.
-    fn may_be_spent(&self, since: Millis) -> bool {
+    pub(super) fn may_be_spent(&self, since: Millis) -> bool {
         let copies = self.acting && self.world.acting;
         let most = self.ledger.most_copied_since(since);
         !copies

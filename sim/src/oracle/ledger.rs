@@ -38,6 +38,8 @@ pub struct Ledger {
     sweeps: Vec<Millis>,
     copied: BTreeMap<Millis, Spent>,
     restored: BTreeMap<String, Vec<Millis>>,
+    /// When what lay in an archive was last copied onto itself.
+    repaired: BTreeMap<String, Millis>,
     /// Directories that their owner deleted, and when.
     purposes: Vec<(String, Millis)>,
     /// When restoring was last resumed.
@@ -146,6 +148,9 @@ impl Ledger {
         for (key, _) in called.brought_back() {
             self.restored.entry(key.clone()).or_default().push(now);
         }
+        for (key, _) in &called.repaired {
+            self.repaired.insert(key.clone(), now);
+        }
         // What a call copied before it died isn't in its books.
         if !called.disturbed {
             let of_day = self.copied.entry(midnight(now)).or_default();
@@ -192,6 +197,24 @@ impl Ledger {
 
     pub(super) fn sweeps_since(&self, at: Millis) -> usize {
         self.sweeps.iter().filter(|s| **s >= at).count()
+    }
+
+    /// How many sweeps there were since then, each at least so long after the one before.
+    pub(super) fn sweeps_apart(&self, since: Millis, apart: Millis) -> usize {
+        let mut from = since;
+        let mut count = 0;
+        for sweep in &self.sweeps {
+            if *sweep >= from {
+                count += 1;
+                from = *sweep + apart;
+            }
+        }
+        count
+    }
+
+    /// When what lay in an archive at a key was last copied onto itself.
+    pub(super) fn repaired_at(&self, key: &str) -> Option<Millis> {
+        self.repaired.get(key).copied()
     }
 
     /// The most that was copied on one day since then, that day as a whole: in objects, and in bytes.
@@ -261,9 +284,13 @@ impl Ledger {
     /// Whether it was said of a key since then that it would be put back, or that it waits for what isn't put back since nothing is.
     pub(super) fn would_restore(&self, key: &str, since: Millis) -> bool {
         let words = self.words.get(key).map(Vec::as_slice).unwrap_or_default();
-        words
-            .iter()
-            .any(|w| w.at >= since && matches!(w.why.as_str(), "WouldCopy" | "_metadata waits for its files"))
+        let would = |why: &str| {
+            matches!(
+                why,
+                "WouldCopy" | "must be thawed first" | "_metadata waits for its files"
+            )
+        };
+        words.iter().any(|w| w.at >= since && would(&w.why))
     }
 
     /// Whether it was said of a `_metadata` since then that it waits for what it names.

@@ -1,5 +1,6 @@
 //! What must hold, by the actors' own truth: what each would restore from, and what its owner wants. It knows verdicts only as words.
 
+mod archives;
 mod excuses;
 mod ledger;
 mod needs;
@@ -78,6 +79,12 @@ pub const MARKERS: &str =
     "only markers with an id of their own are removed, and only where the settings ask for it";
 /// What is un-hidden is as old as before.
 pub const LASTS: &str = "no rule takes what was un-hidden within two days";
+
+/// What is in an archive is as good as lost until it is thawed and copied.
+pub const READABLE: &str =
+    "what an actor would restore from can be read by the sweep after a thaw, or a finding says why not";
+/// Who wrote or deleted meanwhile keeps what they did.
+pub const REPAIRED: &str = "what lies in an archive is copied onto itself and onto nothing else";
 
 /// Orders don't matter.
 pub const ANY_ORDER: &str = "the same history gives the same verdicts in any order of events";
@@ -174,6 +181,7 @@ impl<'w> Oracle<'w> {
             return found;
         }
         for need in &scene.needs {
+            found.extend(self.look_at_archives(scene, need));
             let missing = need.missing(scene.store);
             let Some(last) = missing.iter().map(|(_, h)| h.at).max() else {
                 continue;
@@ -187,8 +195,11 @@ impl<'w> Oracle<'w> {
             if missing.iter().any(|(_, h)| self.ledger.kept_no_versions(h.at)) {
                 continue;
             }
+            let in_archive = missing
+                .iter()
+                .any(|(key, _)| scene.store.has_archived_version(key));
             for (key, hiding) in &missing {
-                if !self.is_due(scene.store.now(), since, need.since, &missing) {
+                if !self.is_due(scene.store.now(), since, need.since, &missing, in_archive) {
                     continue;
                 }
                 let wrong = self.without_excuse(scene, need, key, hiding);
@@ -210,7 +221,17 @@ impl<'w> Oracle<'w> {
     }
 
     /// Whether the guard has had its time: 70 minutes after the messages about all that is missing, or some sweeps.
-    fn is_due(&self, now: Millis, since: Millis, needed: Millis, missing: &[(String, Hiding)]) -> bool {
+    fn is_due(
+        &self,
+        now: Millis,
+        since: Millis,
+        needed: Millis,
+        missing: &[(String, Hiding)],
+        in_archive: bool,
+    ) -> bool {
+        if in_archive {
+            return self.is_due_from_archive(since);
+        }
         if self.ledger.sweeps_since(since + 66 * MINUTE) > SWEEPS {
             return true;
         }
@@ -253,12 +274,15 @@ impl<'w> Oracle<'w> {
         for (key, version) in called.brought_back() {
             found.extend(self.look_at_copy(scene, called, key, version));
         }
+        for (key, version) in &called.repaired {
+            found.extend(self.look_at_repair(scene, called, key, version));
+        }
         found.extend(self.look_at_markers(scene, called));
+        // A thaw costs as a copy does.
+        let copied = || called.copied.iter().chain(&called.repaired).chain(&called.thaws);
         let spent = Spent {
-            objects: u64::try_from(called.brought_back().count()).unwrap_or(u64::MAX),
-            bytes: called
-                .copied
-                .iter()
+            objects: u64::try_from(copied().count() + called.unhidden.len()).unwrap_or(u64::MAX),
+            bytes: copied()
                 .filter_map(|(key, version)| scene.store.size_of(key, version))
                 .sum(),
         };
@@ -270,7 +294,7 @@ impl<'w> Oracle<'w> {
         );
         self.ledger.hear(scene.store.now(), called, spent);
         found.extend(self.look_at_requests(scene, called));
-        if called.brought_back().next().is_some() {
+        if spent.objects > 0 {
             found.extend(self.look_at_budget(scene, "in one call", spent));
             // Without a journal nobody knows what other calls cost.
             if self.world.journal {
@@ -296,6 +320,11 @@ impl<'w> Oracle<'w> {
             let its = c.files.iter().find(|f| f.key == said.key);
             its.is_some_and(|f| !matches!(f.place, Place::Tail | Place::Pointer))
         };
+        // Of what can't be read, as it lies in an archive, nobody knows what it names elsewhere; beside it nothing is called unreferenced.
+        let is_known = |c: &&Checkpoint| {
+            let beside = said.key.contains(c.job_directory());
+            beside || scene.store.unreadable_since(&c.metadata).is_none()
+        };
         let is_newest = |c: &&Checkpoint| {
             let beside = |o: &&Checkpoint| o.job_directory() == c.job_directory() && stands(o);
             !self
@@ -308,7 +337,7 @@ impl<'w> Oracle<'w> {
         let mut naming = self
             .ledger
             .all()
-            .filter(|c| c.completed < listed && stands(c) && names(c));
+            .filter(|c| c.completed < listed && stands(c) && names(c) && is_known(c));
         let naming = naming.find(is_newest)?;
         let what = format!("{} [{}], which {} names", said.key, said.cause, naming.metadata);
         Some(self.violation(scene, UNREFERENCED, what))
@@ -321,6 +350,20 @@ impl<'w> Oracle<'w> {
             let what = format!("{spent:?} {when}, of {objects} objects and {bytes:?} bytes");
             self.violation(scene, BUDGET, what)
         })
+    }
+
+    /// Whether anything may be copied at this time.
+    fn look_at_when(&self, scene: &Scene<'_>, called: &Called, key: &str) -> Vec<Violation> {
+        let mut broken = Vec::new();
+        // Until a function sees that versioning was suspended, what it copies hides nothing: nothing is visible there.
+        if self.ledger.keeps_no_versions_since() + SEEN_WITHIN <= scene.store.now() {
+            broken.push(VERSIONED);
+        }
+        if scene.paused && !called.disturbed {
+            broken.push(PAUSED);
+        }
+        let of = |invariant| self.violation(scene, invariant, format!("{key} was restored"));
+        broken.into_iter().map(of).collect()
     }
 
     fn look_at_copy(
@@ -419,13 +462,14 @@ impl<'w> Oracle<'w> {
                 );
             }
         }
-        // Until a function sees that versioning was suspended, what it copies hides nothing: nothing is visible there.
-        if self.ledger.keeps_no_versions_since() + SEEN_WITHIN <= scene.store.now() {
-            wrong(VERSIONED, format!("{key} was restored"));
-        }
-        if scene.paused && !called.disturbed {
-            wrong(PAUSED, format!("{key} was restored"));
-        }
+        found.extend(self.look_at_when(scene, called, key));
+        let mut wrong = |invariant, what: String| {
+            found.push(Violation {
+                invariant,
+                at: scene.store.now(),
+                what,
+            });
+        };
         if let (true, Some(after), Some(hiding)) = (
             called.sweep,
             self.world.installed,

@@ -55,10 +55,11 @@ impl Oracle<'_> {
             if live && !job.is_empty() && said.key.contains(job) {
                 return None;
             }
-            // Where it couldn't be read once more, or somebody has written over it since, the record names the snapshot alone.
+            // Where it couldn't be read once more, or somebody has written over it or a rule archived it since, the record names the snapshot alone.
             let names =
                 |c: &Checkpoint| c.metadata == about && (c.needs(&said.key) || c.merges_beside(&said.key));
-            let excused = called.disturbed || scene.hindered || scene.store.was_spoilt(about);
+            let in_archive = scene.store.unreadable_since(about).is_some();
+            let excused = called.disturbed || scene.hindered || in_archive || scene.store.was_spoilt(about);
             if excused && self.ledger.all().any(names) {
                 return None;
             }

@@ -41,9 +41,10 @@ impl Oracle<'_> {
         };
         let hidden = keys
             .into_iter()
-            .filter(|key| !scene.store.is_visible(key))
+            .filter(|key| !scene.store.is_visible(key) || scene.store.unreadable_since(key).is_some())
             .count()
-            + called.brought_back().count();
+            + called.brought_back().count()
+            + called.repaired.len();
         let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
         let directories = directories.len().max(scene.directories);
         OF_A_CALL

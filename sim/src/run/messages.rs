@@ -7,6 +7,9 @@ use crate::function::{Called, Function};
 use crate::store::{Hand, Happened};
 use crate::trace::Lane;
 
+/// Of so many in a thousand things that were thawed somebody deletes one while the function is at work.
+const DELETED_WHEN_THAWED: u32 = 30;
+
 impl Run<'_> {
     /// Sends the events that nobody has sent yet.
     pub(super) fn send(&mut self) {
@@ -83,8 +86,19 @@ impl Run<'_> {
         Some((key, by))
     }
 
+    /// Somebody deletes what was thawed at the very moment at which the function copies it.
+    fn race_for_thawed(&mut self) -> Option<(String, Hand)> {
+        let key = self.function.told_of_thaw(self.now())?.to_owned();
+        if !self.dice.per_mille(DELETED_WHEN_THAWED) || !self.store.is_visible(&key) {
+            return None;
+        }
+        self.disturbed = true;
+        self.happened("deletions of what was just thawed");
+        Some((key, Hand::Person))
+    }
+
     pub(super) fn poll(&mut self) {
-        let race = self.race();
+        let race = self.race().or_else(|| self.race_for_thawed());
         let now = self.now();
         let mut key = race.as_ref().map(|(key, _)| key.clone());
         let mut raced = false;
@@ -143,11 +157,19 @@ impl Run<'_> {
                 self.store.note_hidden(key, marker, by, *visible);
             }
         }
-        for (key, _) in &called.copied {
+        for (key, version) in &called.copied {
+            // What was visible in an archive is copied onto itself.
+            let was_visible =
+                self.store.hiding(key).is_none() || called.meanwhile.iter().any(|(k, _, v)| k == key && *v);
+            if was_visible && self.store.archived_since(key, version).is_some() {
+                called.repaired.push((key.clone(), version.clone()));
+                self.happened("copies of what lay in an archive onto itself");
+            }
             if self.store.is_visible(key) {
                 self.store.note_restored(key);
             }
         }
+        called.copied.retain(|copy| !called.repaired.contains(copy));
         for (key, marker) in &called.markers_removed {
             if let Some(version) = self.store.note_marker_removed(key, marker) {
                 called.unhidden.push((key.clone(), version));
@@ -157,6 +179,12 @@ impl Run<'_> {
         called.unhidden.dedup();
         for _ in 0..called.unhidden.len() {
             self.happened("objects that were un-hidden");
+        }
+        for (key, version) in &called.thaws {
+            self.happened("thaws that were asked for");
+            if let Some(ready) = self.store.thawed_at(key, version) {
+                self.later(ready, Later::Thawed(key.clone(), version.clone()));
+            }
         }
         let called = &called;
         self.played.trace.note_call(self.store.now(), called);
