@@ -2,8 +2,10 @@
 //! nothing of Stayput.
 
 mod anew;
+mod outcome;
 
 pub use anew::Anew;
+use outcome::{take_calls, take_report};
 
 use std::collections::BTreeSet;
 use std::pin::pin;
@@ -13,16 +15,15 @@ use std::time::Duration;
 
 use s3_documents::bucket::Versioning;
 use s3_documents::notification::{Agent, CreatedObject, DeletedObject, Deletion, OtherEvent, Record, Source};
-use s3_model::{Call, Fault, Model, ModelBucket, ModelJournal};
+use s3_model::{Fault, Model, ModelBucket, ModelJournal};
 use stayput_core::cause::Principals;
-use stayput_core::class::Class;
 use stayput_core::metadata_limit::MetadataLimit;
 use stayput_core::report::finding::Finding;
 use stayput_core::root::{Root, RootKind, Roots, Strategy};
 use stayput_core::timestamp::Timestamp;
-use stayput_core::verdict::{LaterReason, Outcome, Policy};
+use stayput_core::verdict::Policy;
 use stayput_core::version::VersionId;
-use stayput_guard::batch::{Acted, Answer, BatchReport, Done, Message};
+use stayput_guard::batch::{Answer, Message};
 use stayput_guard::guard::{Acting, Guard};
 use stayput_guard::mandate::{Mandate, SIDECARS_FROM};
 use stayput_guard::port::PortErrorKind;
@@ -169,6 +170,10 @@ struct Waiting {
 pub struct Function {
     world: World,
     mandate: Mandate,
+    /// Whether the settings name the role of the jobs.
+    named: bool,
+    /// Whether the settings have a root for savepoints.
+    savepoints: bool,
     control: ModelBucket,
     instances: Vec<Instance>,
     queue: Vec<Waiting>,
@@ -189,7 +194,8 @@ fn at_once<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-fn mandate(world: &World) -> Mandate {
+/// `named`: the settings name the role of the jobs; `savepoints`: there is a root for them.
+fn mandate(world: &World, named: bool, savepoints: bool) -> Mandate {
     let root = |prefix: &str, kind, entropy| {
         let mut root = Root::new(&format!("s3://{BUCKET}/{prefix}"), kind, entropy)
             .unwrap_or_else(|e| unreachable!("a root of the simulation: {e}"));
@@ -199,7 +205,10 @@ fn mandate(world: &World) -> Mandate {
         };
         root
     };
-    let mut roots = vec![root("sp/", RootKind::Savepoints, None)];
+    let mut roots = Vec::new();
+    if savepoints {
+        roots.push(root("sp/", RootKind::Savepoints, None));
+    }
     roots.push(if world.jobs.iter().any(|j| j.entropy) {
         root("_entropy_/cp/", RootKind::Checkpoints, Some("_entropy_"))
     } else {
@@ -218,10 +227,7 @@ fn mandate(world: &World) -> Mandate {
         roots: Roots::new(roots),
         control: None,
         principals: Principals {
-            flink: match world.telling {
-                Telling::Role | Telling::EventBridge => vec![FLINK.to_owned()],
-                Telling::NoPrincipals => Vec::new(),
-            },
+            flink: if named { vec![FLINK.to_owned()] } else { Vec::new() },
             ours: vec![OURS.to_owned()],
         },
         policy: Policy {
@@ -248,8 +254,11 @@ impl Function {
             judge: None,
             lives: 0,
         });
+        let named = world.telling != Telling::NoPrincipals;
         Self {
-            mandate: mandate(world),
+            mandate: mandate(world, named, true),
+            named,
+            savepoints: true,
             world: world.clone(),
             control,
             instances: instances.collect(),
@@ -411,7 +420,13 @@ impl Function {
                 self.mandate.policy.settle = Duration::from_secs(60 * u64::from(minutes));
             }
             Change::Code => {}
+            Change::Unhides(unhides) => self.world.unhides = unhides,
+            Change::Principals(named) => self.named = named,
+            Change::Savepoints(watched) => self.savepoints = watched,
         }
+        let policy = self.mandate.policy;
+        self.mandate = mandate(&self.world, self.named, self.savepoints);
+        self.mandate.policy = policy;
         for instance in &mut self.instances {
             instance.judge = None;
         }
@@ -580,108 +595,5 @@ fn plan_trouble(client: &Model, crashing: u32, failing: u32, called: &mut Called
         let after = kind == PortErrorKind::Transient && dice.per_mille(500);
         client.plan(if after { fault.after_the_effect() } else { fault });
         called.disturbed = true;
-    }
-}
-
-fn take_calls(calls: &[Call], acting: bool, called: &mut Called) {
-    for call in calls {
-        if call.bucket == BUCKET {
-            called.requests += u64::from(call.pages.max(1));
-        }
-        match (call.operation, call.bucket == BUCKET) {
-            ("CopyObject", true) if acting => {
-                // An answer that was lost on its way is a copy all the same: `pages` says whether it reached the bucket.
-                if call.pages > 0
-                    && call
-                        .error
-                        .is_none_or(|e| e == PortErrorKind::Transient || call.crashed)
-                    && let Some(version) = &call.version
-                {
-                    called.copied.push((call.key.clone(), version.to_string()));
-                }
-            }
-            ("DeleteObject", true) if acting && call.version.is_some() => {
-                if call.pages > 0
-                    && call
-                        .error
-                        .is_none_or(|e| e == PortErrorKind::Transient || call.crashed)
-                    && let Some(version) = &call.version
-                {
-                    called
-                        .markers_removed
-                        .push((call.key.clone(), version.to_string()));
-                }
-            }
-            ("RestoreObject", true) if acting => {
-                if call.pages > 0
-                    && call
-                        .error
-                        .is_none_or(|e| e == PortErrorKind::Transient || call.crashed)
-                    && let Some(version) = &call.version
-                {
-                    called.thaws.push((call.key.clone(), version.to_string()));
-                }
-            }
-            ("PutObject", false) => {}
-            _ if call.mutates() => called
-                .forbidden
-                .push(format!("{} {}", call.operation, call.subject())),
-            _ => {}
-        }
-    }
-}
-
-fn take_report(report: BatchReport, called: &mut Called, answers: &mut Vec<(String, Answer)>) {
-    called.said = report.verdicts.iter().map(said).collect();
-    called.told = report
-        .findings
-        .iter()
-        .map(|f| Told {
-            code: f.code.text(),
-            about: key_of(&f.about),
-            objects: f.objects,
-        })
-        .collect();
-    *answers = report.answers;
-}
-
-fn key_of(url: &str) -> String {
-    url.strip_prefix(&format!("s3://{BUCKET}/"))
-        .unwrap_or(url)
-        .to_owned()
-}
-
-fn said(acted: &Acted) -> Said {
-    let verdict = &acted.verdict;
-    let (did, why) = match (&verdict.outcome, &acted.done) {
-        (Outcome::Leave(reason), _) => (Did::Left, reason.word().to_owned()),
-        (Outcome::Restore(_), Done::Copied { .. } | Done::AlreadyCopied | Done::Unhidden { .. }) => {
-            (Did::Restored, "copied".to_owned())
-        }
-        (Outcome::Restore(_), done) => (Did::NotRestored, format!("{done:?}")),
-        (Outcome::Later { why, .. }, _) => (Did::Waits, word(why)),
-        (Outcome::Report(code), _) => (Did::Reported, code.text().to_owned()),
-        (Outcome::Lost(code), _) => (Did::Lost, code.text().to_owned()),
-    };
-    Said {
-        key: verdict.location.key().to_owned(),
-        did,
-        why,
-        cause: verdict.cause.word(),
-        class: verdict.class.map(Class::word),
-        about: verdict.decided_by.as_ref().map(|l| l.key().to_owned()),
-        proof: acted.named_by.as_ref().map(|named| Proof {
-            etag: named.etag.clone().unwrap_or_default(),
-            at_byte: named.at_byte,
-            operator: named.operator_id.clone(),
-            subtask: named.subtask,
-        }),
-    }
-}
-
-fn word(why: &LaterReason) -> String {
-    match why {
-        LaterReason::Transient(what) => format!("couldn't be read just now: {what}"),
-        other => other.word().to_owned(),
     }
 }

@@ -4,6 +4,7 @@ mod archives;
 mod budgets;
 mod coincidences;
 mod extras;
+mod settings;
 mod sinks;
 mod unhiding;
 
@@ -57,6 +58,7 @@ pub fn scenario(seed: u64, length: Length) -> Scenario {
     coincidences::add(&mut scenario);
     unhiding::add(&mut scenario);
     archives::add(&mut scenario);
+    settings::add(&mut scenario);
     scenario
 }
 

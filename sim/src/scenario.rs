@@ -352,6 +352,12 @@ pub enum Change {
     Settle(u32),
     /// Nothing but the code.
     Code,
+    /// Where it un-hides.
+    Unhides(Unhides),
+    /// Whether the settings name the role of the jobs.
+    Principals(bool),
+    /// Whether there is a root for savepoints.
+    Savepoints(bool),
 }
 
 /// What a restored job may do with what it was restored from.

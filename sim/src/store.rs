@@ -1,5 +1,7 @@
 //! The bucket as those reach it who aren't Stayput, with a memory of who hid what, and the notifications that S3 sends.
 
+mod archives;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use s3_documents::bucket::Versioning;
@@ -12,7 +14,7 @@ use stayput_core::timestamp::Timestamp;
 use stayput_core::version::{VersionEntry, VersionId, VersionKind};
 
 use crate::clock::Millis;
-use crate::scenario::{Archive, Rule};
+use crate::scenario::Rule;
 
 /// The name of the bucket.
 pub const BUCKET: &str = "state";
@@ -120,7 +122,6 @@ impl Store {
             rules: rules.iter().enumerate().map(|(n, r)| told(n, r)).collect(),
             // Files of a history are small.
             minimum_transition_size: MinimumTransitionSize::VariesByClass,
-            ..LifecycleConfiguration::default()
         });
         Self {
             model: model.clone(),
@@ -347,58 +348,6 @@ impl Store {
         current.is_some_and(|v| v.id.to_string() == version)
     }
 
-    /// A rule moves a version to an archive. Whether it is still there, and wasn't there already.
-    pub fn archive(&mut self, key: &str, version: &str, to: Archive) -> bool {
-        let id = VersionId::new(version);
-        let moved = self.bucket.edit(key, &id, |object| {
-            object.storage_class = Some(to.class().to_owned());
-        });
-        if moved {
-            self.moved.insert((key.to_owned(), id), self.now());
-        }
-        moved
-    }
-
-    /// Since when a version lies in an archive, thawed or not.
-    pub fn archived_since(&self, key: &str, version: &str) -> Option<Millis> {
-        if self.moved.is_empty() {
-            return None;
-        }
-        let of = (key.to_owned(), VersionId::new(version));
-        self.moved.get(&of).copied()
-    }
-
-    /// Since when some data version of a key lies in an archive.
-    pub fn has_archived_version(&self, key: &str) -> bool {
-        let mut moved = self.moved.keys();
-        moved.any(|(of, _)| of == key)
-    }
-
-    /// Since when what is visible at a key can't be read, as it lies in an archive.
-    pub fn unreadable_since(&self, key: &str) -> Option<Millis> {
-        if self.moved.is_empty() {
-            return None;
-        }
-        let current = self.bucket.current(key)?;
-        let is_archived = current.object.is_some_and(|object| object.is_archived());
-        let since = self.moved.get(&(key.to_owned(), current.id))?;
-        is_archived.then_some(*since)
-    }
-
-    /// When the bytes of a version can be read, of which that was asked.
-    pub fn thawed_at(&self, key: &str, version: &str) -> Option<Millis> {
-        let stored = self.bucket.version(key, &VersionId::new(version))?;
-        Some(stored.object?.thaw?.ready.millis())
-    }
-
-    /// Tells that the bytes of a version can be read, if they can.
-    pub fn tell_of_thaw(&mut self, key: &str, version: &str) {
-        let stored = self.bucket.version(key, &VersionId::new(version));
-        if stored.and_then(|v| v.object).is_some_and(|object| object.thawed) {
-            self.tell(key, Happened::Thawed(version.to_owned()), Hand::Rule);
-        }
-    }
-
     /// A version is gone for good.
     pub fn purge(&mut self, key: &str, version: &str, by: Hand) {
         let id = VersionId::new(version);
@@ -409,6 +358,11 @@ impl Store {
             self.purged.insert(key.to_owned(), self.now());
             self.tell(key, Happened::Purged(version.to_owned()), by);
         }
+    }
+
+    /// When a version of a key was last removed for good.
+    pub fn purged_at(&self, key: &str) -> Option<Millis> {
+        self.purged.get(key).copied()
     }
 
     /// Whether bytes of this ETag were at a key, and the last version of them had gone for good by then.

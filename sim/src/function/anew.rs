@@ -5,7 +5,8 @@ use s3_model::{Model, ModelBucket};
 use stayput_guard::batch::Message;
 use stayput_guard::guard::Guard;
 
-use super::{Function, ObservingGuard, Said, at_once, said};
+use super::outcome::said;
+use super::{Function, ObservingGuard, Said, at_once};
 use crate::store::Event;
 
 /// A guard that knows nothing yet.

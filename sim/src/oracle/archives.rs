@@ -2,6 +2,7 @@
 //! asks for the bytes, S3 takes its time, and by the sweep after that time at the latest there is a copy that can be read.
 
 use super::{Need, Oracle, READABLE, REPAIRED, Scene, Violation};
+use crate::actors::Place;
 use crate::clock::{DAY, HOUR, MINUTE, Millis};
 use crate::function::{Called, Did};
 use crate::scenario::Archive;
@@ -39,11 +40,26 @@ impl Oracle<'_> {
         let before = keys().filter_map(|key| self.ledger.restored_before(key, scene.store.now()));
         let before = before.chain(self.ledger.repaired_at(&snapshot.metadata)).max();
         let judged = of_metadata.map_or(unreadable.as_slice(), std::slice::from_ref);
+        // Which tails a sink needs can stand in a file that can't be read either.
+        let is_tail = |key: &str| {
+            snapshot
+                .files
+                .iter()
+                .any(|f| f.key == key && f.place == Place::Tail)
+        };
+        let only_tails = judged.iter().all(|(key, _)| is_tail(key));
+        let files_before = keys().filter_map(|key| self.ledger.repaired_at(key)).max();
         let (key, since) = judged.iter().find(|(key, since)| {
+            if is_tail(key) && !only_tails {
+                return false;
+            }
+            let files_before = files_before.filter(|_| is_tail(key)).map_or(0, |at| at + 1);
             let since = (*since)
+                .max(files_before)
                 .max(need.since)
                 .max(self.ledger.resumed_at)
-                .max(before.unwrap_or(0));
+                // The sweep that did that doesn't count.
+                .max(before.map_or(0, |at| at + 1));
             self.ledger.sweeps_apart(since, self.thaw_takes()) >= TO_REPAIR
                 && !self.may_lie_in_archive(scene, need, key, since)
         })?;
@@ -75,7 +91,9 @@ impl Oracle<'_> {
             return true;
         }
         let lately = scene.store.now() - 50 * HOUR;
-        self.ledger.was_told("budget_spent", lately) && self.may_be_spent(lately)
+        let length = need.snapshot.length_of(key).unwrap_or_default();
+        let is_too_long = self.world.bytes_per_day.is_some_and(|bytes| length > bytes);
+        self.ledger.was_told("budget_spent", lately) && (is_too_long || self.may_be_spent(lately))
     }
 
     /// What is wrong with a copy of what was visible in an archive.

@@ -1,6 +1,6 @@
 //! When a loss may stand: which finding is the truth about it, and when not even one is asked.
 
-use super::{Kind, Need, Oracle, Scene, ToldAs, told_as};
+use super::{Kind, Need, Oracle, Scene, ToldAs};
 use crate::actors::{Checkpoint, File, Job, Place};
 use crate::clock::{DAY, HOUR, Millis, SECOND};
 use crate::scenario::Faults;
@@ -25,6 +25,11 @@ impl Oracle<'_> {
         let said = self.ledger.reported(key, hiding.at);
         let silent = || Some("nothing was restored and no finding says why".to_owned());
         if !self.acting && self.ledger.would_restore(key, hiding.at) {
+            return None;
+        }
+        // What a `_metadata` in an archive names, an observer doesn't say: it never thaws that.
+        let metadata = &need.snapshot.metadata;
+        if !self.acting && scene.store.is_out_of_reach(metadata) && self.ledger.would_restore(metadata, 0) {
             return None;
         }
         if self.passes_for_the_sink_itself(need, key, hiding) {
@@ -76,7 +81,7 @@ impl Oracle<'_> {
         }
         let as_told = |h: &Hiding| {
             let heard = self.ledger.heard_at(h.event).is_some() && self.world.journal;
-            match told_as(self.world.telling, h.by) {
+            match self.told_as(h) {
                 ToldAs::Rule => ToldAs::Rule,
                 told if heard => told,
                 _ => ToldAs::Nobody,
@@ -86,10 +91,14 @@ impl Oracle<'_> {
         let discard_of_what_nobody_used = || {
             hiding.at - need.snapshot.completed > FORGOTTEN
                 && need.snapshot.is_own(key)
-                && told_as(self.world.telling, hiding.by) == ToldAs::Flink
+                && self.told_as(hiding) == ToldAs::Flink
                 && self.ledger.last_why(key) == Some("dormant")
         };
         if !scene.store.has_version(key, length) {
+            // It went while nothing in the settings said that anything lies there, or before the first sweep after that.
+            if self.went_unwatched(scene, need, key, hiding) {
+                return None;
+            }
             // What goes for good in the night in which its `_metadata` does may go first: nobody can be restored from that any more, and whether people know
             // of that loss decides for both.
             if key != metadata
@@ -105,8 +114,8 @@ impl Oracle<'_> {
             }
             // Nobody can bring it back; people must know.
             let hidden = scene.store.hiding(&need.snapshot.metadata);
-            let may_be_discarded = hidden
-                .is_some_and(|h| matches!(told_as(self.world.telling, h.by), ToldAs::Flink | ToldAs::Nobody));
+            let may_be_discarded =
+                hidden.is_some_and(|h| matches!(self.told_as(&h), ToldAs::Flink | ToldAs::Nobody));
             // The key of a tail tells no job: while its `_metadata` couldn't be read nobody knew that it was needed, and then it was gone.
             let is_tail = |f: &File| f.key == key && f.place == Place::Tail;
             let unread_tail = hiding.at <= self.ledger.resumed_at && need.snapshot.files.iter().any(is_tail);
@@ -256,7 +265,7 @@ impl Oracle<'_> {
         // A discard that Flink had begun doesn't come back, and people know.
         let flink_took = |f: &File| {
             let hiding = scene.store.hiding(&f.key);
-            hiding.is_some_and(|h| told_as(self.world.telling, h.by) == ToldAs::Flink)
+            hiding.is_some_and(|h| self.may_be_told_as_flink(&h))
         };
         if self
             .ledger
@@ -356,17 +365,20 @@ impl Oracle<'_> {
             let mut stored = scene.jobs.iter().flat_map(Job::checkpoints);
             !stored.any(|s| s.metadata == c.metadata && s.completed == c.completed)
         };
-        // Nor whether one counts whose hidden `_metadata` lies in an archive, as people know.
-        let is_out_of_reach = |c: &Checkpoint| {
-            let lately = scene.store.now() - 3 * DAY;
-            scene.store.has_archived_version(&c.metadata)
+        // Nor whether one counts whose hidden `_metadata` lies in an archive; people are told of one of the job's that can't be read.
+        let out_of_reach = |c: &Checkpoint| {
+            scene.store.is_out_of_reach(&c.metadata)
                 && !scene.store.is_visible(&c.metadata)
-                && self.ledger.was_told_about("cannot_judge", &c.metadata, lately)
+                && self
+                    .ledger
+                    .was_told_of_job("cannot_judge", c.job_directory(), c.completed)
         };
+        // Nor, where it lies in an archive itself, whether it is the same job's as a newer one in a directory of several.
+        let nobody_knows_whose = scene.store.is_out_of_reach(&need.snapshot.metadata);
         self.ledger.all().any(|c| {
             let beside = c.job_directory() == need.snapshot.job_directory();
             let is_newer = beside && c.completed > need.snapshot.completed;
-            is_newer && failed(c) && (stands_whole(c) || is_out_of_reach(c))
+            is_newer && (nobody_knows_whose || (failed(c) && (stands_whole(c) || out_of_reach(c))))
         })
     }
 

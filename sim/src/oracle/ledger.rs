@@ -199,6 +199,11 @@ impl Ledger {
         self.sweeps.iter().filter(|s| **s >= at).count()
     }
 
+    /// Whether there was a sweep between these times.
+    pub(super) fn swept_between(&self, from: Millis, to: Millis) -> bool {
+        self.sweeps.iter().any(|sweep| (from..to).contains(sweep))
+    }
+
     /// How many sweeps there were since then, each at least so long after the one before.
     pub(super) fn sweeps_apart(&self, since: Millis, apart: Millis) -> usize {
         let mut from = since;
@@ -279,6 +284,13 @@ impl Ledger {
         self.told
             .iter()
             .any(|(at, c, of)| *at >= since && *c == code && of == about)
+    }
+
+    /// Whether people got this finding about some snapshot of a job's directory since then.
+    pub(super) fn was_told_of_job(&self, code: &str, directory: &str, since: Millis) -> bool {
+        self.told
+            .iter()
+            .any(|(at, c, of)| *at >= since && *c == code && of.starts_with(directory))
     }
 
     /// Whether it was said of a key since then that it would be put back, or that it waits for what isn't put back since nothing is.

@@ -58,8 +58,8 @@ impl Oracle<'_> {
             // Where it couldn't be read once more, or somebody has written over it or a rule archived it since, the record names the snapshot alone.
             let names =
                 |c: &Checkpoint| c.metadata == about && (c.needs(&said.key) || c.merges_beside(&said.key));
-            let in_archive = scene.store.unreadable_since(about).is_some();
-            let excused = called.disturbed || scene.hindered || in_archive || scene.store.was_spoilt(about);
+            let out_of_reach = scene.store.is_out_of_reach(about);
+            let excused = called.disturbed || scene.hindered || out_of_reach || scene.store.was_spoilt(about);
             if excused && self.ledger.all().any(names) {
                 return None;
             }

@@ -2,7 +2,7 @@
 
 use super::reader::{self, OperatorState, Stream};
 use super::sink_reader::tail_at;
-use super::{Need, Oracle, Scene, ToldAs, told_as};
+use super::{Need, Oracle, Scene, ToldAs};
 use crate::actors::Place;
 use crate::function::Proof;
 use crate::store::{BUCKET, Hiding};
@@ -17,7 +17,7 @@ impl Oracle<'_> {
             return false;
         }
         let heard = self.ledger.heard_at(hiding.event).is_some() && self.world.journal;
-        match told_as(self.world.telling, hiding.by) {
+        match self.told_as(hiding) {
             ToldAs::Rule => false,
             ToldAs::Flink | ToldAs::Nobody => true,
             ToldAs::Foreign => !heard,

@@ -36,7 +36,7 @@ impl Oracle<'_> {
     }
 
     fn asks_for_unhiding(&self, key: &str) -> bool {
-        match self.world.unhides {
+        match self.settings_now().unhides {
             Unhides::Nowhere => false,
             Unhides::Everywhere => true,
             // With entropy a random part lies before the path.

@@ -459,4 +459,11 @@ pub const ALL: &[Planted] = &[
         find: "                (asks_for_something(&j.verdict.outcome), done)\n            {",
         replace: "                (asks_for_something(&j.verdict.outcome), done)\n                && !(FAULT && matches!(done, Done::ThawAsked { .. }))\n            {",
     },
+    Planted {
+        name: "a process goes on with the settings of yesterday",
+        danger: "who sets it to observe, or asks for copies, finds that it does what it did before",
+        file: "sim/src/function.rs",
+        find: "            instance.judge = None;\n        }\n    }\n\n    /// Whether restoring is paused.",
+        replace: "            if !FAULT {\n                instance.judge = None;\n            }\n        }\n    }\n\n    /// Whether restoring is paused.",
+    },
 ];
