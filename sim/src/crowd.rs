@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::generate::{Length, scenario};
+use crate::generate::{Histories, scenario};
 use crate::oracle::Violation;
 use crate::run::play;
 
@@ -92,8 +92,8 @@ impl fmt::Display for Tally {
 }
 
 /// Plays one history and sums it up.
-pub fn play_seed(seed: u64, length: Length) -> Tally {
-    let played = play(&scenario(seed, length), false);
+pub fn play_seed(seed: u64, which: Histories) -> Tally {
+    let played = play(&scenario(seed, which), false);
     Tally {
         histories: 1,
         steps: played.steps,
@@ -110,12 +110,12 @@ pub fn play_seed(seed: u64, length: Length) -> Tally {
 }
 
 /// Plays so many histories on so many threads. The same seeds give the same tally, but for the time.
-pub fn play_many(from: u64, count: u64, length: Length, threads: usize) -> Tally {
-    play_for(from, count, length, threads, Duration::MAX)
+pub fn play_many(from: u64, count: u64, which: Histories, threads: usize) -> Tally {
+    play_for(from, count, which, threads, Duration::MAX)
 }
 
 /// The same, but no new history is begun once so much time has passed.
-pub fn play_for(from: u64, count: u64, length: Length, threads: usize, most: Duration) -> Tally {
+pub fn play_for(from: u64, count: u64, which: Histories, threads: usize, most: Duration) -> Tally {
     let began = Instant::now();
     let next = AtomicU64::new(0);
     let mut sum = std::thread::scope(|scope| {
@@ -126,7 +126,7 @@ pub fn play_for(from: u64, count: u64, length: Length, threads: usize, most: Dur
                 if n >= count || began.elapsed() > most {
                     return tally;
                 }
-                tally.add(play_seed(from.wrapping_add(n), length));
+                tally.add(play_seed(from.wrapping_add(n), which));
             }
         };
         let others: Vec<_> = (1..threads.max(1)).map(|_| scope.spawn(work)).collect();
@@ -151,7 +151,7 @@ pub fn play_for(from: u64, count: u64, length: Length, threads: usize, most: Dur
 pub fn first_violation(from: u64, most: u64, mut doubted: impl FnMut(u64) -> bool) -> Option<(u64, String)> {
     let (mut copies, mut unneeded) = (0, 0_u64);
     for n in 0..most {
-        let played = play_seed(from.wrapping_add(n), Length::Short);
+        let played = play_seed(from.wrapping_add(n), Histories::ON_TRIAL);
         if let Some((_, violation)) = played.violations.first().filter(|(seed, _)| !doubted(*seed)) {
             return Some((n + 1, violation.invariant.to_owned()));
         }

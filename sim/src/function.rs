@@ -236,7 +236,7 @@ fn mandate(world: &World, named: bool, savepoints: bool) -> Mandate {
         },
         catalogue_max_age: Duration::from_secs(300),
         metadata_limit: MetadataLimit::of_settings(1 << 24),
-        sidecars_from: SIDECARS_FROM,
+        sidecars_from: if world.sidecars { 1 } else { SIDECARS_FROM },
         protect_since: world
             .installed
             .map(|after| Timestamp::from_millis(BEGINNING + after)),

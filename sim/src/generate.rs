@@ -35,8 +35,40 @@ pub enum Length {
     Years,
 }
 
+/// So many in a thousand histories have sidecars.
+const SIDECARS: u32 = 200;
+
+/// Which histories.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Histories {
+    /// How long each is.
+    pub length: Length,
+    /// Whether archives, settings that change and noncurrent rules of a day or three are in some of them too: there the guard and its judge don't agree yet often enough, so that nobody's
+    /// gate rests on them.
+    pub on_trial: bool,
+}
+
+impl Histories {
+    /// Short ones, which a gate rests on.
+    pub const SHORT: Self = Self::of(Length::Short);
+    /// Short ones, with what is on trial.
+    pub const ON_TRIAL: Self = Self {
+        on_trial: true,
+        ..Self::SHORT
+    };
+
+    /// Those of this length, without what is on trial.
+    pub const fn of(length: Length) -> Self {
+        Self {
+            length,
+            on_trial: false,
+        }
+    }
+}
+
 /// The history of a seed.
-pub fn scenario(seed: u64, length: Length) -> Scenario {
+pub fn scenario(seed: u64, which: Histories) -> Scenario {
+    let length = which.length;
     let mut dice = Dice::of(seed);
     let pace = match length {
         Length::Short => dice
@@ -56,9 +88,12 @@ pub fn scenario(seed: u64, length: Length) -> Scenario {
     sinks::add(&mut scenario);
     budgets::add(&mut scenario);
     coincidences::add(&mut scenario);
-    unhiding::add(&mut scenario);
-    archives::add(&mut scenario);
-    settings::add(&mut scenario);
+    unhiding::add(&mut scenario, which.on_trial);
+    scenario.world.sidecars = Dice::for_purpose(seed, 45).per_mille(SIDECARS);
+    if which.on_trial {
+        archives::add(&mut scenario);
+        settings::add(&mut scenario);
+    }
     scenario
 }
 
@@ -111,6 +146,7 @@ fn world(dice: &mut Dice, pace: Pace) -> World {
         second_guard: false,
         throttled: 0,
         unhides: Unhides::Nowhere,
+        sidecars: false,
         jobs: (0..jobs).map(|n| job(dice, n)).collect(),
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use stayput_sim::clock::shown;
 use stayput_sim::crowd::{self, Tally};
-use stayput_sim::generate::{Length, scenario};
+use stayput_sim::generate::{Histories, Length, scenario};
 use stayput_sim::kept::{self, Kept};
 use stayput_sim::picture;
 use stayput_sim::planted;
@@ -19,10 +19,11 @@ use stayput_sim::shrink::shrink;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const USAGE: &str = "\
-stayput-sim [--seeds N] [--from S] [--for SECONDS] [--at-most V] [--long] [--threads T]
+stayput-sim [--seeds N] [--from S] [--for SECONDS] [--at-most V] [--long] [--on-trial] [--threads T]
     plays N histories (1000), whose seeds follow on S (a fresh number, which is printed); --for: no longer than that; --at-most: it is a
-    failure only if more than so many invariants are violated, and no share of copies that nobody needs is; --long: over a year
-stayput-sim --seed S [--long] [--trace] [--html FILE] [--shrink] [--keep NAME STORY]
+    failure only if more than so many invariants are violated, and no share of copies that nobody needs is; --long: over a year;
+    --on-trial: some with archives and settings that change, where guard and judge don't agree often enough yet
+stayput-sim --seed S [--long] [--on-trial] [--trace] [--html FILE] [--shrink] [--keep NAME STORY]
     plays one; --trace: what happened; --html: as a picture; --shrink: the smallest history that violates the same; --keep: shrinks it and keeps it
 stayput-sim --plant FOLDER
     puts every planted fault into this copy of the workspace; stayput-sim --mutants [--seeds N] [--only WORDS] [--keep FOLDER], built there,
@@ -71,10 +72,13 @@ fn main() -> ExitCode {
 }
 
 fn run(words: &Words) -> Result<bool, String> {
-    let length = if words.has("--long") {
-        Length::Years
-    } else {
-        Length::Short
+    let which = Histories {
+        length: if words.has("--long") {
+            Length::Years
+        } else {
+            Length::Short
+        },
+        on_trial: words.has("--on-trial"),
     };
     if let Some(copy) = words.after("--plant", 1) {
         return planted::plant(copy.as_ref()).map(|()| true);
@@ -86,7 +90,7 @@ fn run(words: &Words) -> Result<bool, String> {
         return play_kept(words);
     }
     if let Some(seed) = words.number("--seed")? {
-        return play_one(words, seed, length);
+        return play_one(words, seed, which);
     }
     let count = words.number("--seeds")?.unwrap_or(1000);
     let from = match words.number("--from")? {
@@ -96,8 +100,8 @@ fn run(words: &Words) -> Result<bool, String> {
     let threads = threads(words)?;
     print(&format!("{count} histories from seed {from} on\n"))?;
     let most = words.number("--for")?.map_or(Duration::MAX, Duration::from_secs);
-    let tally = crowd::play_for(from, count, length, threads, most);
-    print(&said(&tally, length))?;
+    let tally = crowd::play_for(from, count, which, threads, most);
+    print(&said(&tally, which))?;
     Ok(match words.number("--at-most")? {
         Some(violations) => tally.violates_at_most(usize::try_from(violations).unwrap_or(usize::MAX)),
         None => tally.is_good(),
@@ -125,12 +129,17 @@ fn print(text: &str) -> Result<(), String> {
     }
 }
 
-fn said(tally: &Tally, length: Length) -> String {
+fn said(tally: &Tally, which: Histories) -> String {
     let mut text = String::new();
-    let long = if length == Length::Years { " --long" } else { "" };
+    let long = if which.length == Length::Years {
+        " --long"
+    } else {
+        ""
+    };
+    let on_trial = if which.on_trial { " --on-trial" } else { "" };
     for (seed, violation) in &tally.violations {
         text.push_str(&format!(
-            "\nviolated: {}\n  at {}: {}\n  again: cargo xtask sim --seed {seed}{long} --trace\n",
+            "\nviolated: {}\n  at {}: {}\n  again: cargo xtask sim --seed {seed}{long}{on_trial} --trace\n",
             violation.invariant,
             shown(violation.at),
             violation.what
@@ -178,8 +187,8 @@ fn draw(file: &str, title: &str, played: &Played) -> Result<(), String> {
     std::fs::write(file, page).map_err(|e| format!("{file}: {e}"))
 }
 
-fn play_one(words: &Words, seed: u64, length: Length) -> Result<bool, String> {
-    let mut of_seed = scenario(seed, length);
+fn play_one(words: &Words, seed: u64, which: Histories) -> Result<bool, String> {
+    let mut of_seed = scenario(seed, which);
     if words.has("--shrink") || words.has("--keep") {
         let violations = play(&of_seed, false).violations;
         let Some(violated) = violations.first() else {

@@ -64,6 +64,9 @@ pub struct World {
     /// Where what is hidden comes back without a copy.
     #[serde(default)]
     pub unhides: Unhides,
+    /// Every `_metadata` has a sidecar, however small.
+    #[serde(default)]
+    pub sidecars: bool,
     /// The jobs that run when the history begins.
     pub jobs: Vec<JobSpec>,
 }

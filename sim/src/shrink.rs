@@ -51,6 +51,7 @@ fn size(scenario: &Scenario) -> u64 {
         world.created_told,
         world.throttled > 0,
         world.unhides != Unhides::Nowhere,
+        world.sidecars,
         world.objects_per_day < 10_000,
         world.bytes_per_day.is_some(),
         world.rules.iter().any(|r| r.noncurrent_days.is_some()),
@@ -137,6 +138,7 @@ fn simpler_worlds(of: &Scenario) -> Vec<Scenario> {
     with(&|s| s.world.instances = 1);
     with(&|s| s.world.throttled = 0);
     with(&|s| s.world.unhides = Unhides::Nowhere);
+    with(&|s| s.world.sidecars = false);
     with(&|s| s.world.rules.clear());
     with(&|s| s.world.rules.iter_mut().for_each(|r| r.noncurrent_days = None));
     with(&|s| s.world.rules.iter_mut().for_each(|r| r.moves = None));

@@ -12,7 +12,7 @@ use stayput_core::timestamp::Timestamp;
 use stayput_sim::actors::{Completed, Job, Place};
 use stayput_sim::clock::BEGINNING;
 use stayput_sim::dice::Dice;
-use stayput_sim::generate::{Length, scenario};
+use stayput_sim::generate::{Histories, scenario};
 use stayput_sim::run::play;
 use stayput_sim::scenario::{JobSpec, Layout, Release, SinkSpec, Writer};
 use stayput_sim::store::{BUCKET, Store};
@@ -26,7 +26,7 @@ fn workspace() -> PathBuf {
 fn the_same_seed_is_the_same_history() {
     for seed in 0..6 {
         let told = || {
-            let played = play(&scenario(seed, Length::Short), true);
+            let played = play(&scenario(seed, Histories::SHORT), true);
             let lines = played.trace.happenings.iter();
             lines.map(ToString::to_string).collect::<Vec<_>>()
         };
@@ -39,7 +39,7 @@ fn the_same_seed_is_the_same_history() {
 #[test]
 fn a_scenario_written_down_is_the_same_scenario() {
     for seed in 0..50 {
-        let of_seed = scenario(seed, Length::Short);
+        let of_seed = scenario(seed, Histories::ON_TRIAL);
         assert!(of_seed.steps.len() <= 200);
         let text = serde_json::to_string(&of_seed).unwrap();
         assert_eq!(
@@ -51,7 +51,7 @@ fn a_scenario_written_down_is_the_same_scenario() {
 
 #[test]
 fn histories_hold_and_something_happens_in_them() {
-    let tally = crowd::play_many(0, 60, Length::Short, 1);
+    let tally = crowd::play_many(0, 60, Histories::SHORT, 1);
     assert_eq!(tally.violations, [], "{tally}");
     assert!(
         tally.copies > 50 && tally.deletions > 500 && tally.calls > 500,
@@ -62,7 +62,7 @@ fn histories_hold_and_something_happens_in_them() {
 /// What is never generated is never tested.
 #[test]
 fn every_kind_of_job_and_every_hand_happens() {
-    let tally = crowd::play_many(0, 700, Length::Short, 2);
+    let tally = crowd::play_many(0, 700, Histories::ON_TRIAL, 2);
     for what in [
         "jobs with file merging",
         "jobs with a changelog",

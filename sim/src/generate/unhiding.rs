@@ -11,7 +11,7 @@ const SHARE: u32 = 120;
 const MOST_STEPS: usize = 200;
 
 /// Adds to a scenario what its seed says.
-pub(super) fn add(scenario: &mut Scenario) {
+pub(super) fn add(scenario: &mut Scenario, on_trial: bool) {
     let mut dice = Dice::for_purpose(scenario.seed, 42);
     if !dice.per_mille(SHARE) {
         return;
@@ -24,7 +24,9 @@ pub(super) fn add(scenario: &mut Scenario) {
     world.acting |= dice.per_mille(900);
     for rule in &mut world.rules {
         if dice.per_mille(400) {
-            rule.noncurrent_days = dice.pick(&[1, 2, 3]).copied();
+            let days = dice.pick(&[1, 2, 3]).copied();
+            // They also purge what still waits for a budget or a look, and there guard and judge don't agree often enough yet.
+            rule.noncurrent_days = if on_trial { days } else { rule.noncurrent_days };
         }
     }
     let mut steps = Vec::with_capacity(scenario.steps.len());

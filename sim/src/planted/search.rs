@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{ALL, Planted, want};
 use crate::crowd;
-use crate::generate::{Length, scenario};
+use crate::generate::{Histories, scenario};
 use crate::kept::Kept;
 use crate::oracle::Violation;
 use crate::run::play;
@@ -46,7 +46,7 @@ pub fn look_for_all(places: &[usize], most: u64, threads: usize, say: impl Fn(&F
 fn look_for(place: usize, most: u64) -> Found {
     want(place + 1);
     let after = crowd::first_violation(1, most, |seed| {
-        !violations(place, false, &scenario(seed, Length::Short)).is_empty()
+        !violations(place, false, &scenario(seed, Histories::ON_TRIAL)).is_empty()
     });
     want(0);
     Found { place, after }
@@ -70,7 +70,7 @@ impl Found {
     /// shows it.
     pub fn smallest(&self) -> Option<Kept> {
         let (histories, _) = self.after.as_ref()?;
-        let of_seed = scenario(*histories, Length::Short);
+        let of_seed = scenario(*histories, Histories::ON_TRIAL);
         let violated = violations(self.place, true, &of_seed).first()?.invariant;
         let small = shrink(&of_seed, |candidate| {
             let with = violations(self.place, true, candidate);

@@ -466,4 +466,11 @@ pub const ALL: &[Planted] = &[
         find: "            instance.judge = None;\n        }\n    }\n\n    /// Whether restoring is paused.",
         replace: "            if !FAULT {\n                instance.judge = None;\n            }\n        }\n    }\n\n    /// Whether restoring is paused.",
     },
+    Planted {
+        name: "a sidecar of other bytes is believed",
+        danger: "a run whose ids began again is judged by what the run before it named",
+        file: "crates/stayput-core/src/sidecar.rs",
+        find: "        if stands_for != (",
+        replace: "        if !FAULT && stands_for != (",
+    },
 ];
