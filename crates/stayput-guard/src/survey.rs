@@ -75,6 +75,8 @@ pub(crate) enum Breadth {
 pub(crate) struct Survey {
     pub(crate) catalogue: Catalogue,
     surveyed_at: Option<Timestamp>,
+    /// When directories of which nothing is visible were last looked for, but for sweeps.
+    hidden_directories_at: Option<Timestamp>,
     /// What couldn't be read just now: no statement of absence holds while there is any.
     pub(crate) failed: Vec<String>,
     /// Directories of which something couldn't be read just now: nobody knows their heads, and they are looked at again at the next call.

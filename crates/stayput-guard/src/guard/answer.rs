@@ -12,7 +12,7 @@ use stayput_core::root::Strategy;
 use stayput_core::verdict::{Basis, LaterReason};
 use stayput_core::version::KeyHistory;
 
-use super::judging::{Bench, Judged};
+use super::judging::{Bench, Judged, may_be_named_yet};
 use super::{
     Acted, BatchReport, Cause, Class, Done, Hand, Journal, LeaveReason, METADATA_FILE, Message, Notice,
     ObjectLocation, Outcome, Reading, Timestamp, Verdict,
@@ -424,6 +424,9 @@ where
         let remembers = match &verdict.outcome {
             Outcome::Later { .. } | Outcome::Report(_) => true,
             Outcome::Leave(LeaveReason::DiscardedByFlink) => needed_again(),
+            Outcome::Leave(LeaveReason::NotReferenced(_)) => {
+                may_be_named_yet(&verdict.location, &judged.key_cause)
+            }
             // The message about `_metadata` may come later, and to another process.
             Outcome::Leave(LeaveReason::SinkTail) => judged.is_by_a_stranger(),
             Outcome::Restore(_) | Outcome::Leave(_) | Outcome::Lost(_) => false,

@@ -410,6 +410,10 @@ where
         if classes.is_empty() && cause == Cause::Flink && can_be_tail(location.key()) {
             return left(LeaveReason::SinkTail, Basis::NotReferenced, None);
         }
+        // A checkpoint that is under way may name it yet, and then somebody must know who took it: nothing but its own versions says by which marker.
+        if classes.is_empty() && may_be_named_yet(location, &cause) {
+            return Triage::Look;
+        }
         if classes.is_empty() {
             return left(
                 LeaveReason::NotReferenced(proof.clone()),
@@ -483,4 +487,9 @@ where
     pub(super) fn rules(&self, location: &ObjectLocation) -> Option<&LifecycleConfiguration> {
         self.eyes.rules.get(location.bucket())
     }
+}
+
+/// What a stranger took, and no checkpoint that stands names, but one that is under way may: a tail lies there before its checkpoint is complete.
+pub(super) fn may_be_named_yet(location: &ObjectLocation, cause: &Cause) -> bool {
+    matches!(cause, Cause::Foreign(_)) && can_be_tail(location.key())
 }

@@ -6,10 +6,12 @@ use futures_util::StreamExt;
 use futures_util::stream;
 use stayput_core::catalogue::SnapshotId;
 use stayput_core::chain::NamedBy;
+use stayput_core::layout::METADATA_FILE;
 use stayput_core::location::ObjectLocation;
 use stayput_core::metadata_limit::MetadataLimit;
 use stayput_core::sinks::Sinks;
 use stayput_core::snapshot::JobDirectory;
+use stayput_core::timestamp::Timestamp;
 
 use super::fetch::{Fetched, fetch};
 use super::{Breadth, Eyes, Named, Survey};
@@ -106,15 +108,30 @@ impl SinkStates {
 
 impl Survey {
     /// The key of a tail tells no job: every directory is listed once more, and where a sink is or no checkpoint stands, what is hidden is looked for.
+    /// Directories of which nothing is visible any more are looked for as often as the catalogue may be old.
     pub(crate) async fn look_everywhere_for_sinks<R: Reading + Sync, J: Journal + Sync>(
         &mut self,
         eyes: &Eyes<'_, R, J>,
     ) {
         let listed_before = |survey: &Self, job: &JobDirectory| {
             let record = survey.catalogue.job(job);
-            record.is_some_and(|r| r.listed_at != Some(eyes.now))
+            record.is_none_or(|r| r.listed_at != Some(eyes.now))
         };
         let mut jobs: BTreeSet<JobDirectory> = self.job_directories().into_iter().collect();
+        let mut savepoints = BTreeSet::new();
+        let is_due = |at: Timestamp| eyes.now.since(at) >= eyes.mandate.catalogue_max_age;
+        if self.hidden_directories_at.is_none_or(is_due)
+            && self
+                .discover(eyes, Breadth::Everything, &mut jobs, &mut savepoints)
+                .await
+        {
+            self.hidden_directories_at = Some(eyes.now);
+        }
+        savepoints.retain(|directory| self.snapshot_at(&directory.sibling(METADATA_FILE)).is_none());
+        for directory in savepoints {
+            self.take_savepoint(eyes, &Named::default(), &directory.sibling(METADATA_FILE))
+                .await;
+        }
         let anew = jobs
             .iter()
             .filter(|job| listed_before(self, job))

@@ -343,3 +343,35 @@ async fn a_tail_that_nobody_named_comes_back_with_the_metadata_that_does() {
         assert!(sink.is_visible(key), "{key}: {:?}", sink.copied());
     }
 }
+
+/// Nothing of the job is visible any more when the message about its tail comes, to a process that knows nothing.
+#[tokio::test]
+async fn a_tail_whose_whole_job_the_same_rule_took_is_known_to_whoever_hears_of_it_first() {
+    let sink = sink_under_a_root();
+    sink.model.set_now(at("2026-11-29T00:02:00Z"));
+    tidied_by_a_rule(&sink);
+    let visible = sink.bucket.visible_keys();
+    drop(sink.delete_all(Who::Rule, visible.iter().filter(|key| *key != TAIL)));
+    let messages = [sink.delete(Who::Rule, TAIL)];
+    assert_eq!(sink.bucket.visible_keys(), [""; 0]);
+    sink.model.advance(MINUTE);
+    let report = sink.guard().handle(&messages).await;
+    assert_eq!(*done_about(&report, TAIL), COPIED);
+}
+
+/// A tail is there before the checkpoint that names it: who took it is remembered, though nobody needs it yet.
+#[tokio::test]
+async fn a_tail_that_a_stranger_took_before_its_checkpoint_was_complete_comes_back_by_the_sweep() {
+    let sink = sink_under_a_root();
+    let metadata = format!("{JOB}chk-3/_metadata");
+    let version = sink.bucket.current(&metadata).expect("it is there");
+    assert!(sink.bucket.delete_version(&metadata, &version.id));
+    let messages = [sink.delete(Who::Alice, TAIL)];
+    sink.model.advance(SETTLE + MINUTE);
+    let report = sink.guard().handle(&messages).await;
+    assert_eq!(word(outcome_on(&report, TAIL)), "leave: not referenced");
+    sink.bucket.put(&metadata, version.object.expect("data"));
+    sink.model.advance(SETTLE + MINUTE);
+    sink.guard().sweep().await;
+    assert!(sink.is_visible(TAIL), "{:?}", sink.copied());
+}
