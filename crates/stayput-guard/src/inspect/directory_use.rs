@@ -122,7 +122,17 @@ pub(super) async fn directory_use<R: Reading + Sync, J: Journal + Sync>(
             };
         }
     }
-    Ok(used)
+    // One of a higher id that was complete after this was hidden shows it too, though a rule or a stranger hid that since.
+    let newer_and_hidden = survey.catalogue.iter().filter_map(|(_, s)| {
+        let other = s.directory_id().filter(|other| *other > own)?;
+        let by_others = s.hidden.as_ref().is_some_and(|h| !h.cause.is_flink_or_unknown());
+        let newer = s.job == job && by_others && s.written > hidden_at;
+        (newer && operators(s) == its_operators).then_some(other)
+    });
+    Ok(match newer_and_hidden.max() {
+        Some(id) => DirectoryUse::SameRun { id, complete: true },
+        None => used,
+    })
 }
 
 /// Whether the bytes that a `_metadata` has now were first written after that: a file that somebody copied onto itself is as old as before.

@@ -6,8 +6,8 @@ use stayput_core::verdict::Outcome;
 use stayput_guard::batch::Answer;
 
 use crate::lab::{
-    COPIED, HOUR, JOB_ID, Lab, MINUTE, ROOT, SETTLE, Who, at, done_about, metadata_key, outcome_on, outcomes,
-    real_metadata, verdict_on, with_id, word,
+    COPIED, DAY, HOUR, JOB_ID, Lab, MINUTE, ROOT, SETTLE, Who, at, done_about, metadata_key, outcome_on,
+    outcomes, real_metadata, verdict_on, with_id, word,
 };
 
 #[tokio::test]
@@ -174,4 +174,31 @@ async fn a_savepoint_of_its_own_doesnt_say_that_a_job_moved() {
     lab.model.advance(HOUR);
     let report = lab.guard().handle(&gone).await;
     assert_eq!(lab.copied(), [metadata_key(8)], "{:?}", outcomes(&report));
+}
+
+/// A person deleted the newest `_metadata` of a running job, which went on and ended; months later its owner deletes the rest. What went then shows still
+/// that the older one isn't wanted.
+#[tokio::test]
+async fn what_was_left_since_the_job_went_on_stays_away_when_the_newer_checkpoint_is_deleted_too() {
+    let lab = Lab::new();
+    let mut guard = lab.guard();
+    let by_alice = lab.delete(Who::Alice, &metadata_key(8));
+    lab.model.advance(MINUTE);
+    let complete = lab.complete(9);
+    lab.model.advance(SETTLE);
+    let report = guard.handle(&[by_alice, complete]).await;
+    assert_eq!(
+        word(outcome_on(&report, &metadata_key(8))),
+        "leave: same run went on"
+    );
+    lab.model.advance(100 * DAY);
+    let rest: Vec<String> = lab.all_keys().into_iter().filter(|k| lab.is_visible(k)).collect();
+    let by_owner = lab.delete_all(Who::Alice, &rest);
+    lab.model.advance(SETTLE + MINUTE);
+    guard.handle(&by_owner).await;
+    for _ in 0..2 {
+        lab.model.advance(HOUR);
+        guard.sweep().await;
+    }
+    assert_eq!(lab.copied(), [""; 0]);
 }
