@@ -288,7 +288,7 @@ pub(super) fn faults() -> Vec<Fault> {
         ),
         (
             Code::UnhideNotAllowed,
-            r#""Action":"s3:DeleteObjectVersion","Effect":"Allow","Resource":"arn:aws:s3:::b/cp/*""#,
+            r#""Resource":"arn:aws:s3:::b/cp/*""#,
             |f| unhides(f, &["s3:DeleteObjectVersion"]),
         ),
         (
