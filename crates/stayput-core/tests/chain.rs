@@ -91,7 +91,11 @@ fn every_object_is_named_by_as_many_handles_and_in_the_roles_that_flink_says() {
 #[test]
 fn what_lies_below_a_named_directory_is_named_by_it_also_under_entropy_and_a_directory_whose_name_goes_on_is_another()
  {
-    let (corpus, large) = corpus();
+    // The repository's merged files don't lie on S3.
+    let Some(corpus) = std::env::var_os("STAYPUT_CORPUS") else {
+        println!("not run: STAYPUT_CORPUS names no large corpus");
+        return;
+    };
     let mut directories = 0;
     for entry in std::fs::read_dir(corpus).unwrap() {
         let folder = entry.unwrap().path();
@@ -122,6 +126,5 @@ fn what_lies_below_a_named_directory_is_named_by_it_also_under_entropy_and_a_dir
             directories += 1;
         }
     }
-    let least = if large { 20 } else { 2 };
-    assert!(directories >= least, "only {directories} directories");
+    assert!(directories >= 20, "only {directories} directories");
 }
