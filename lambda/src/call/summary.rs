@@ -95,7 +95,7 @@ pub(super) fn summarize(summary: &CallSummary, request: &str) {
         target: TARGET,
         request,
         summary = text,
-        "{} deletions: {} restored, {} wait, {} reported, {} lost, {} failed",
+        "{} deletions; verdicts: restore {}, later {}, report {}, lost {}; failed {}",
         summary.deletions,
         summary.guard.restored,
         summary.guard.later,
