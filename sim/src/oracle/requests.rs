@@ -11,6 +11,8 @@ const OF_A_CALL: u64 = 24;
 const OF_A_DIRECTORY: u64 = 10;
 /// A `_metadata` is read, looked for among the hidden ones, and read again for what the log says of it.
 const OF_A_SNAPSHOT: u64 = 4;
+/// A large one is asked for in vain, then for its head and its sidecar, and if there is none it is read and its sidecar is written.
+const OF_A_SIDECAR: u64 = 4;
 /// Of what is hidden the versions are listed for each snapshot that is asked about, the version that could come back is looked at, copied, looked at again.
 const OF_A_HIDDEN_KEY: u64 = 6;
 
@@ -47,9 +49,10 @@ impl Oracle<'_> {
             + called.repaired.len();
         let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
         let directories = directories.len().max(scene.directories);
+        let of_a_sidecar = if self.world.sidecars { OF_A_SIDECAR } else { 0 };
         OF_A_CALL
             + OF_A_DIRECTORY * count(directories)
-            + OF_A_SNAPSHOT * count(self.ledger.snapshots())
+            + (OF_A_SNAPSHOT + of_a_sidecar) * count(self.ledger.snapshots())
             + OF_A_HIDDEN_KEY * count(hidden)
             + one_by_one
             + count(called.messages)
