@@ -28,7 +28,8 @@ use reader::Reader;
 pub use recorder::Recorder;
 
 const MAGIC: &[u8; 8] = b"STAYREFS";
-/// Counts up when the bytes mean something else.
+/// Counts up when the bytes mean something else, and when anything else is read out of a `_metadata`: between two releases nothing but this
+/// tells a reader that was mended from one that wasn't. `tests/hostile/tests/sidecars.rs` notices.
 const FORMAT: u8 = 1;
 /// What another release read out of a `_metadata` isn't believed: that one may have read it wrongly.
 const RELEASE: &str = env!("CARGO_PKG_VERSION");

@@ -18,7 +18,7 @@ use crate::port::{Journal, Listing, PortError, Reading};
 pub(crate) use eyes::Eyes;
 use fetch::Fetched;
 pub(crate) use fetch::first_written;
-use sidecars::{Asked, ask, ask_all};
+use sidecars::{Asked, ask, ask_all, ask_alone};
 
 mod anew;
 mod checked;
@@ -463,12 +463,12 @@ impl Survey {
         let mut answers = ask_all(eyes, ids.keys().cloned().collect());
         while let Some((at, asked)) = answers.next().await {
             match asked {
-                Some(asked) => self.take_visible(eyes, &at, asked, &ids, &mut unfinished).await,
-                None => large.push(at),
+                Ok(asked) => self.take_visible(eyes, &at, asked, &ids, &mut unfinished).await,
+                Err(left) => large.push((at, left)),
             }
         }
-        for at in large {
-            let asked = ask(eyes, &at, None).await;
+        for (at, left) in large {
+            let asked = ask_alone(eyes, &at, None, left).await;
             self.take_visible(eyes, &at, asked, &ids, &mut unfinished).await;
         }
         // Where it can't be read, what somebody wrote over may be.

@@ -7,7 +7,7 @@ use stayput_core::version::VersionId;
 
 use super::fetch::{Fetched, Longer, fetch, fetch_at_most, part_of};
 use super::{CONCURRENT, Eyes};
-use crate::port::{Journal, ObjectBody, ObjectHead, Reading};
+use crate::port::{Journal, ObjectBody, ObjectHead, PortErrorKind, Reading};
 
 /// What came of asking for one `_metadata`.
 pub(super) enum Asked {
@@ -33,21 +33,45 @@ pub(super) async fn ask<R: Reading + Sync, J: Journal + Sync>(
     let limit = eyes.mandate.metadata_limit.bytes();
     match ask_at_most(eyes, metadata, version, limit).await {
         Ok(asked) => asked,
-        // It was written again in between, and is longer now than it was just now.
-        Err(Longer { .. }) => Asked::Itself(fetch(eyes, metadata, version).await),
+        Err(left) => ask_alone(eyes, metadata, version, left).await,
     }
 }
 
+/// What is left to be asked for alone, when nothing else is under way.
+#[derive(Clone, Copy)]
+pub(super) enum Left {
+    /// There is no sidecar, or none that may be believed.
+    Itself,
+    /// There is one, but for its length nobody looked at it.
+    Sidecar,
+}
+
+/// Asks for what was too long to be asked for beside others.
+pub(super) async fn ask_alone<R: Reading + Sync, J: Journal + Sync>(
+    eyes: &Eyes<'_, R, J>,
+    metadata: &ObjectLocation,
+    version: Option<&VersionId>,
+    left: Left,
+) -> Asked {
+    if let Left::Sidecar = left {
+        let limit = eyes.mandate.metadata_limit.bytes();
+        if let Ok(Some(kept)) = kept(eyes, metadata, version, limit).await {
+            return Asked::Kept(Box::new(kept));
+        }
+    }
+    Asked::Itself(fetch(eyes, metadata, version).await)
+}
+
 /// Asks for several, each of which comes as soon as it is there, so that its bytes are free again before the next. However many there are, what is
-/// under way together takes no more memory than one may. `None`: it must be asked for alone, when these are done.
+/// under way together takes no more memory than one may. An error: it must be asked for alone, when these are done.
 pub(super) fn ask_all<'e, R: Reading + Sync, J: Journal + Sync>(
     eyes: &'e Eyes<'e, R, J>,
     wanted: Vec<ObjectLocation>,
-) -> impl Stream<Item = (ObjectLocation, Option<Asked>)> + 'e {
+) -> impl Stream<Item = (ObjectLocation, Result<Asked, Left>)> + 'e {
     let part = part_of(eyes.mandate.metadata_limit);
     stream::iter(wanted)
         .map(move |metadata| async move {
-            let asked = ask_at_most(eyes, &metadata, None, part).await.ok();
+            let asked = ask_at_most(eyes, &metadata, None, part).await;
             (metadata, asked)
         })
         .buffer_unordered(CONCURRENT)
@@ -59,23 +83,28 @@ async fn ask_at_most<R: Reading + Sync, J: Journal + Sync>(
     metadata: &ObjectLocation,
     version: Option<&VersionId>,
     most: u64,
-) -> Result<Asked, Longer> {
+) -> Result<Asked, Left> {
+    let mut left = Left::Itself;
     if eyes.memory.is_there() {
         let small = eyes.mandate.sidecars_from.saturating_sub(1);
         match fetch_at_most(eyes, metadata, version, most.min(small)).await {
             Ok(fetched) => return Ok(Asked::Itself(fetched)),
-            Err(Longer { size }) if size > small => {
-                if let Some(kept) = kept(eyes, metadata, version, most).await {
-                    return Ok(Asked::Kept(Box::new(kept)));
-                }
-            }
+            Err(Longer { size }) if size > small => match kept(eyes, metadata, version, most).await {
+                Ok(Some(kept)) => return Ok(Asked::Kept(Box::new(kept))),
+                Ok(None) => {}
+                Err(SidecarTooLong) => left = Left::Sidecar,
+            },
             Err(_) => {}
         }
     }
-    fetch_at_most(eyes, metadata, version, most)
-        .await
-        .map(Asked::Itself)
+    match fetch_at_most(eyes, metadata, version, most).await {
+        Ok(fetched) => Ok(Asked::Itself(fetched)),
+        Err(Longer { .. }) => Err(left),
+    }
 }
+
+/// Longer than asked for.
+struct SidecarTooLong;
 
 /// The sidecar, if there is one of these very bytes. Whatever keeps it from being read, the `_metadata` itself is asked for then.
 async fn kept<R: Reading + Sync, J: Journal + Sync>(
@@ -83,11 +112,20 @@ async fn kept<R: Reading + Sync, J: Journal + Sync>(
     metadata: &ObjectLocation,
     version: Option<&VersionId>,
     most: u64,
-) -> Option<Kept> {
-    let head = eyes.reading.head(metadata, version).await.ok()?;
-    let bytes = eyes.memory.sidecar(metadata, most).await.ok()??;
-    let sidecar = Sidecar::open(bytes, identity(metadata, &head)?).ok()?;
-    Some(Kept { head, sidecar })
+) -> Result<Option<Kept>, SidecarTooLong> {
+    let Ok(head) = eyes.reading.head(metadata, version).await else {
+        return Ok(None);
+    };
+    let Some(of) = identity(metadata, &head) else {
+        return Ok(None);
+    };
+    let bytes = match eyes.memory.sidecar(metadata, most).await {
+        Ok(Some(bytes)) => bytes,
+        Err(e) if matches!(e.kind, PortErrorKind::TooLarge { .. }) => return Err(SidecarTooLong),
+        Ok(None) | Err(_) => return Ok(None),
+    };
+    let sidecar = Sidecar::open(bytes, of).ok();
+    Ok(sidecar.map(|sidecar| Kept { head, sidecar }))
 }
 
 /// Takes down a `_metadata` while it is read, if it is one that gets a sidecar.

@@ -113,7 +113,7 @@ impl Survey {
         &mut self,
         eyes: &Eyes<'_, R, J>,
     ) {
-        let listed_before = |survey: &Self, job: &JobDirectory| {
+        let is_unlisted = |survey: &Self, job: &JobDirectory| {
             let record = survey.catalogue.job(job);
             record.is_none_or(|r| r.listed_at != Some(eyes.now))
         };
@@ -134,7 +134,7 @@ impl Survey {
         }
         let anew = jobs
             .iter()
-            .filter(|job| listed_before(self, job))
+            .filter(|job| is_unlisted(self, job))
             .cloned()
             .collect();
         self.take_jobs(eyes, &Named::default(), Breadth::Named, anew)

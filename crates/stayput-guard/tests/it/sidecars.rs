@@ -1,6 +1,7 @@
 //! A process that begins anew reads sidecars instead of large `_metadata`, and decides as if it had read those.
 
 use s3_model::Fault;
+use stayput_core::metadata_limit::MetadataLimit;
 use stayput_guard::mandate::SIDECARS_FROM;
 use stayput_guard::port::{Journal, PortErrorKind};
 
@@ -71,6 +72,41 @@ async fn a_small_metadata_has_none_and_costs_no_request_more() {
     assert_eq!(deletion_of_a_needed_file(&lab).await, (3, 0));
     assert_eq!(sidecars(&lab), [""; 0]);
     assert_eq!(Lab::new().mandate.sidecars_from, SIDECARS_FROM);
+}
+
+/// So long that it must be asked for alone: nothing is asked for twice, and its sidecar is read though it doesn't fit beside others either.
+#[tokio::test]
+async fn what_fits_beside_no_other_is_asked_for_once_and_its_sidecar_too() {
+    let mut lab = lab();
+    let longest = real_metadata(7).len().max(real_metadata(8).len()) as u64;
+    lab.mandate.metadata_limit = MetadataLimit::of_settings(longest);
+    let heads = |lab: &Lab| {
+        let calls = lab.model.calls();
+        let of_metadata = calls
+            .iter()
+            .filter(|c| c.operation == "HeadObject" && c.key.ends_with("/_metadata"));
+        of_metadata.count()
+    };
+    let needed = &lab.shared_of_head()[0];
+    for (itself, sidecars, asked) in [(3, 2, 2), (1, 4, 4)] {
+        let told = lab.delete(Who::Alice, needed);
+        lab.model.advance(SETTLE + MINUTE);
+        lab.model.take_calls();
+        let report = lab.guard().handle(&[told]).await;
+        assert_eq!(*done_about(&report, needed), COPIED);
+        assert_eq!(heads(&lab), asked);
+        let calls = lab.model.take_calls();
+        let got = |what: &str, refused: bool| {
+            let gets = calls
+                .iter()
+                .filter(|c| c.operation == "GetObject" && c.key.contains(what));
+            gets.filter(|c| refused || c.error.is_none()).count()
+        };
+        assert_eq!(
+            (got("/_metadata", false), got("/sidecar/", true)),
+            (itself, sidecars)
+        );
+    }
 }
 
 /// Whatever lies in its place: the `_metadata` is read, and the sidecar is made again.
