@@ -542,7 +542,11 @@ impl std::fmt::Display for Finding {
             write!(f, " Rule{s}: {names}.")?;
         }
         if let Some(undo) = &self.undo {
-            write!(f, " Undo: {undo}")?;
+            // Whoever reads this may see it after the object is back, and a command that deletes frightens people.
+            write!(
+                f,
+                " To undo the deletion of the first one, if it is still hidden (this removes its delete marker and no data): {undo}"
+            )?;
         }
         Ok(())
     }
@@ -551,6 +555,18 @@ impl std::fmt::Display for Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_that_deletes_says_what_it_undoes_and_that_no_data_goes() {
+        let mut finding = Finding::new(FindingCode::DeletedNeeded, "s3://b/cp/chk-8/_metadata".to_owned());
+        assert!(!finding.to_string().contains("undo the deletion"), "{finding}");
+        finding.undo = Some("aws s3api delete-object --bucket b --key k --version-id m".to_owned());
+        let text = finding.to_string();
+        assert!(
+            text.ends_with("(this removes its delete marker and no data): aws s3api delete-object --bucket b --key k --version-id m"),
+            "{text}"
+        );
+    }
 
     #[test]
     fn every_code_has_its_own_stable_text_that_serde_agrees_with() {
