@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use crate::class::{Class, Group, Moment, class_of_savepoint, forms_a_group};
+use crate::class::{Class, FAILED_STORE_WITHIN, Group, Moment, class_of_savepoint, forms_a_group};
 use crate::extent::Extent;
 use crate::layout::{self, METADATA_FILE, Place};
 use crate::location::ObjectLocation;
 use crate::metadata::is_below;
 use crate::reference_index::{IndexFull, ObjectNo, ReferenceIndex, SnapshotNo};
-use crate::snapshot::{Contents, HiddenBy, JobDirectory, Snapshot, SnapshotKind};
+use crate::snapshot::{Contents, HiddenBy, JobDirectory, Snapshot, SnapshotKind, Unreadable};
 use crate::timestamp::Timestamp;
 
 /// A snapshot's place in the catalogue; stays valid until the snapshot is removed or read again.
@@ -314,22 +314,64 @@ impl Catalogue {
             .collect()
     }
 
+    /// Snapshots that Flink could read and nobody here can, and that somebody may come back to: which tails their sinks need nobody knows, and the key of a tail
+    /// tells no job.
+    pub fn unreadable_heads(
+        &self,
+        now: Timestamp,
+        dormant_after: Duration,
+    ) -> impl Iterator<Item = SnapshotId> {
+        self.unreadable.iter().copied().filter(move |id| {
+            let contents = self.get(*id).map(|s| &s.contents);
+            let is_damaged = matches!(
+                contents,
+                Some(Contents::Unreadable {
+                    why: Unreadable::Damaged(_),
+                    ..
+                })
+            );
+            !is_damaged && self.class(*id, Moment::Of(now), dormant_after) >= Class::Resting
+        })
+    }
+
     fn readable_newer_head_beside(&self, unreadable: &Snapshot) -> bool {
-        self.jobs
-            .get(&unreadable.job)
+        self.newer_beside(unreadable)
+            .any(|s| forms_a_group(s) && s.hidden.is_none())
+    }
+
+    /// Whether the head is another one that nobody here may read either: nothing says that it is damaged, so nobody is restored from this one.
+    fn denied_newer_head_beside(&self, unreadable: &Snapshot) -> bool {
+        let is_denied = |s: &Snapshot| {
+            matches!(
+                s.contents,
+                Contents::Unreadable {
+                    why: Unreadable::Denied,
+                    ..
+                }
+            )
+        };
+        let was_stored = |s: &Snapshot| {
+            let hidden = s.hidden.as_ref();
+            hidden.is_none_or(|h| h.at.since(s.written) > FAILED_STORE_WITHIN)
+        };
+        self.newer_beside(unreadable)
+            .any(|s| is_denied(s) && was_stored(s))
+    }
+
+    /// Checkpoints of the same directory with a higher id that were written later.
+    fn newer_beside<'c>(&'c self, snapshot: &'c Snapshot) -> impl Iterator<Item = &'c Snapshot> {
+        let beside = self
+            .jobs
+            .get(&snapshot.job)
             .into_iter()
-            .flat_map(|j| &j.snapshots)
+            .flat_map(|j| &j.snapshots);
+        beside
             .filter_map(|id| self.get(*id))
-            .any(|s| {
-                forms_a_group(s)
-                    && s.hidden.is_none()
-                    && s.written >= unreadable.written
-                    && s.directory_id() > unreadable.directory_id()
-            })
+            .filter(|s| s.written >= snapshot.written && s.directory_id() > snapshot.directory_id())
     }
 
     /// The class of a snapshot at a moment. An unreadable checkpoint counts as a head by age, since nobody can know better, unless a
-    /// readable newer one stands beside it.
+    /// newer one lies beside it that is readable and stands, or that may not be read either.
     pub fn class(&self, id: SnapshotId, moment: Moment, dormant_after: Duration) -> Class {
         let Some(snapshot) = self.get(id) else {
             return Class::Spare;
@@ -339,7 +381,8 @@ impl Catalogue {
         }
         if !forms_a_group(snapshot) {
             let by_age = class_of_savepoint(snapshot, moment, dormant_after);
-            let overtaken = by_age < Class::Running && self.readable_newer_head_beside(snapshot);
+            let overtaken = by_age < Class::Running
+                && (self.readable_newer_head_beside(snapshot) || self.denied_newer_head_beside(snapshot));
             return if overtaken { Class::Spare } else { by_age };
         }
         let (group, subject) = self.group(id, snapshot);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::snapshot::{Contents, Kept, Snapshot, SnapshotKind};
+use crate::snapshot::{Contents, Kept, Snapshot, SnapshotKind, Unreadable};
 use crate::timestamp::Timestamp;
 
 /// How much a snapshot is needed, the weakest first.
@@ -37,6 +37,9 @@ impl Class {
 pub const RUNNING_FOR_AT_LEAST: Duration = Duration::from_secs(24 * 3600);
 /// A head is running for so many of its intervals.
 pub const RUNNING_FOR_INTERVALS: u32 = 10;
+/// A head older than this isn't running, however long its interval: what lies months after the checkpoint before it was made by a job that had stood still, and
+/// which checkpoint is known to lie before it can depend on what of a deletion was seen.
+pub const RUNNING_FOR_AT_MOST: Duration = Duration::from_secs(10 * 24 * 3600);
 /// A checkpoint that Flink hides so soon after writing it is one that couldn't be stored (`cleanCheckpointOnFailedStoring`).
 pub const FAILED_STORE_WITHIN: Duration = Duration::from_secs(60);
 
@@ -124,7 +127,9 @@ impl Group<'_> {
         if let Some(n) = by_id {
             let head = self.members[n];
             let overtaken = self.unreadable.iter().any(|u| {
-                u.written <= at && u.written >= head.written && u.directory_id() > head.directory_id()
+                (u.written <= at || may_be_older(u))
+                    && u.written >= head.written
+                    && u.directory_id() > head.directory_id()
             });
             if overtaken {
                 by_id = None;
@@ -159,7 +164,7 @@ impl Group<'_> {
         }
     }
 
-    /// How long a head counts as running: 24 hours or ten of its intervals.
+    /// How long a head counts as running: ten of its intervals, but no less than 24 hours and no more than ten days.
     fn running_for(&self, head: usize, moment: Moment) -> Duration {
         let snapshot = self.members[head];
         let before = self
@@ -169,7 +174,8 @@ impl Group<'_> {
             .filter(|m| m.hidden.as_ref().is_none_or(|h| h.at >= moment.at()))
             .max_by_key(|m| m.directory_id());
         let interval = before.map_or(RUNNING_FOR_AT_LEAST, |b| snapshot.written.since(b.written));
-        RUNNING_FOR_AT_LEAST.max(interval.saturating_mul(RUNNING_FOR_INTERVALS))
+        let of_intervals = interval.saturating_mul(RUNNING_FOR_INTERVALS);
+        of_intervals.clamp(RUNNING_FOR_AT_LEAST, RUNNING_FOR_AT_MOST)
     }
 }
 
@@ -180,6 +186,15 @@ pub fn class_of_savepoint(savepoint: &Snapshot, moment: Moment, dormant_after: D
     } else {
         by_age(moment.at().since(savepoint.written), dormant_after)
     }
+}
+
+/// Whether it may be a copy of something older than `written` says: a copy names its source's age in its own metadata, which nobody may read here.
+fn may_be_older(snapshot: &Snapshot) -> bool {
+    let why = match &snapshot.contents {
+        Contents::Unreadable { why, .. } => why,
+        Contents::Read(_) => return false,
+    };
+    *why == Unreadable::Denied
 }
 
 fn kept(snapshot: &Snapshot) -> bool {

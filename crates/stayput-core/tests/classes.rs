@@ -29,7 +29,7 @@ struct Entry {
     backends: Vec<&'static str>,
     names: Vec<String>,
     kept: Option<Kept>,
-    readable: bool,
+    unreadable: Option<Unreadable>,
 }
 
 fn entry(directory: &str, age: Duration) -> Entry {
@@ -41,7 +41,7 @@ fn entry(directory: &str, age: Duration) -> Entry {
         backends: Vec::new(),
         names: Vec::new(),
         kept: None,
-        readable: true,
+        unreadable: None,
     }
 }
 
@@ -69,7 +69,12 @@ fn catalogue(entries: &[Entry]) -> (Catalogue, Vec<SnapshotId>) {
                 .enter_references(names.iter().map(|l| (l, Extent::Exact(1))))
                 .unwrap();
             let (kind, job) = identity_of(&metadata);
-            let contents = if e.readable {
+            let contents = if let Some(why) = e.unreadable.clone() {
+                Contents::Unreadable {
+                    why,
+                    names_at_least: Vec::new(),
+                }
+            } else {
                 Contents::Read(Facts {
                     references,
                     checkpoint_id: e
@@ -82,11 +87,6 @@ fn catalogue(entries: &[Entry]) -> (Catalogue, Vec<SnapshotId>) {
                     backends: e.backends.iter().map(|b| Box::from(*b)).collect(),
                     directories: Box::default(),
                 })
-            } else {
-                Contents::Unreadable {
-                    why: Unreadable::NewerFormat(8),
-                    names_at_least: Vec::new(),
-                }
             };
             catalogue.insert(Snapshot {
                 metadata,
@@ -144,6 +144,13 @@ fn with_a_long_interval_a_head_is_running_for_ten_of_them() {
     let all = |age: Duration| [entry("j/chk-1", age + 12 * HOUR), entry("j/chk-2", age)];
     assert_eq!(classes(&all(4 * DAY))[1], Class::Running);
     assert_eq!(classes(&all(6 * DAY))[1], Class::Resting);
+}
+
+#[test]
+fn a_job_that_stood_still_for_weeks_isnt_running_for_months() {
+    let all = |age: Duration| [entry("j/chk-1", age + 30 * DAY), entry("j/chk-2", age)];
+    assert_eq!(classes(&all(9 * DAY))[1], Class::Running);
+    assert_eq!(classes(&all(11 * DAY))[1], Class::Resting);
 }
 
 #[test]
@@ -268,7 +275,7 @@ fn what_is_kept_is_running_whatever_its_age_and_place() {
 #[test]
 fn a_newer_one_that_cannot_be_read_may_be_the_head() {
     let mut unreadable = entry("j/chk-9", HOUR);
-    unreadable.readable = false;
+    unreadable.unreadable = Some(Unreadable::NewerFormat(8));
     assert_eq!(
         classes(&[entry("j/chk-8", 2 * HOUR), unreadable.clone()])[0],
         Class::Spare
@@ -416,4 +423,45 @@ mod namings {
             "a shared file is no relative handle"
         );
     }
+}
+
+#[test]
+fn one_that_may_not_be_read_may_be_older_than_its_copy_and_so_the_head_before_it_was_copied() {
+    let rule_was_here = 10 * HOUR;
+    let newer = |why: Unreadable| Entry {
+        unreadable: Some(why),
+        // Copied after the rule had taken both.
+        ..entry("j/chk-2", 9 * HOUR).hidden(HOUR, Cause::Flink)
+    };
+    let class_beside = |newer: Entry| {
+        let older = entry("j/chk-1", 2 * DAY).hidden(rule_was_here, Cause::Lifecycle);
+        let (catalogue, ids) = catalogue(&[older, newer]);
+        let moment = Moment::BeforeItsOwn(now().minus(rule_was_here));
+        catalogue.class(ids[0], moment, DORMANT_AFTER)
+    };
+    assert_eq!(class_beside(newer(Unreadable::Denied)), Class::Spare);
+    // Its age is known, and it was written later.
+    assert_eq!(class_beside(newer(Unreadable::NewerFormat(8))), Class::Running);
+}
+
+#[test]
+fn of_several_that_may_not_be_read_only_the_newest_is_a_head() {
+    let denied = |directory: &str, age: Duration| Entry {
+        unreadable: Some(Unreadable::Denied),
+        ..entry(directory, age)
+    };
+    let older = denied("j/chk-1", 3 * DAY);
+    let all = |newer: Entry| classes(&[older.clone(), newer]);
+    let newer = || denied("j/chk-2", 2 * DAY);
+    assert_eq!(all(newer()), [Class::Spare, Class::Resting]);
+    assert_eq!(all(newer().hidden(HOUR, Cause::Flink))[0], Class::Spare);
+    // It couldn't be stored: the older one is what the job has.
+    let not_stored = newer().hidden(2 * DAY - Duration::from_secs(5), Cause::Flink);
+    assert_eq!(all(not_stored)[0], Class::Resting);
+    // Of a newer one that is damaged nobody can be restored.
+    let damaged = Entry {
+        unreadable: Some(Unreadable::Damaged("it ends early".to_owned())),
+        ..newer()
+    };
+    assert_eq!(all(damaged)[0], Class::Resting);
 }

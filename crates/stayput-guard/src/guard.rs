@@ -30,6 +30,7 @@ use sweeping::new_checkpoints::{Completed, NewCheckpoints};
 mod answer;
 mod evidence;
 mod judging;
+mod restraint;
 mod sweeping;
 mod telling;
 mod undo;

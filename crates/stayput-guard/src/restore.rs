@@ -4,7 +4,6 @@ use std::future::Future;
 use std::time::Duration;
 
 use stayput_core::restoring::{Marker, Permit, copy_metadata};
-use stayput_core::root::Strategy;
 use stayput_core::timestamp::Timestamp;
 use stayput_core::version::{KeyHistory, VersionKind};
 
@@ -145,21 +144,47 @@ impl<M: Restoring + Sync> Hand for Acting<M> {
     }
 }
 
-/// Brings one version back: by a copy, or, where the strategy is to un-hide and that lasts, by removing its markers. What stands at the key afterwards is looked at whenever the answer leaves it open.
+/// How a version comes back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Way {
+    /// By a copy.
+    Copy,
+    /// Its markers go, where that lasts.
+    Unhide {
+        /// Whether it may be copied where it doesn't.
+        or_copy: bool,
+    },
+}
+
+/// Why a version didn't come back, though nothing failed that another try could mend.
+#[derive(Clone, Debug)]
+pub(crate) enum NotPutBack {
+    /// No try will ever succeed before a person does something about the key of its encryption.
+    KeyUnusable(PortError),
+    /// It would have to be copied, and for that no bytes are left today.
+    NoRoomForACopy {
+        /// When that was seen.
+        at: Timestamp,
+    },
+}
+
+/// Brings one version back. What stands at the key afterwards is looked at whenever the answer leaves it open.
 ///
 /// # Errors
-/// [`PortErrorKind::Unreadable`] alone: no try will ever succeed before a person does something about the key of its encryption.
+/// See [`NotPutBack`]; every other failure is [`Done::Failed`], and is tried again.
 pub(crate) async fn put_back<R: Reading + Sync, J: Journal + Sync, H: Hand>(
     eyes: &Eyes<'_, R, J>,
     hand: &H,
     permit: &Permit,
-    strategy: Strategy,
-) -> Result<Done, PortError> {
-    if H::ACTS
-        && strategy == Strategy::Unhide
-        && let Some(done) = unhiding::unhide(eyes, hand, permit).await
-    {
-        return Ok(done);
+    way: Way,
+) -> Result<Done, NotPutBack> {
+    if let (true, Way::Unhide { or_copy }) = (H::ACTS, way) {
+        if let Some(done) = unhiding::unhide(eyes, hand, permit).await {
+            return Ok(done);
+        }
+        if !or_copy {
+            return Err(NotPutBack::NoRoomForACopy { at: eyes.now });
+        }
     }
     let mut last = String::new();
     for _ in 0..TRIES {
@@ -196,7 +221,7 @@ pub(crate) async fn put_back<R: Reading + Sync, J: Journal + Sync, H: Hand>(
                     // Nothing is visible any more.
                     PortErrorKind::NotFound if permit.is_repair() => (None, false),
                     PortErrorKind::Throttled => (None, true),
-                    PortErrorKind::Unreadable => return Err(error),
+                    PortErrorKind::Unreadable => return Err(NotPutBack::KeyUnusable(error)),
                     _ => return Ok(Done::Failed(last)),
                 }
             }

@@ -116,6 +116,12 @@ impl Checkpoint {
         self.files.iter().find(|f| f.key == key).map(|f| f.size)
     }
 
+    /// The length in bytes of the longest of its files, `_metadata` among them.
+    pub fn longest(&self) -> u64 {
+        let files = self.files.iter().map(|f| f.size);
+        files.chain([self.metadata_size]).max().unwrap_or_default()
+    }
+
     /// The key prefix of its job's directory; of a savepoint its own.
     pub fn job_directory(&self) -> &str {
         let own = self.directory().trim_end_matches('/');

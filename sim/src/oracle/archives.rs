@@ -90,7 +90,7 @@ impl Oracle<'_> {
         if (forgotten || !self.acting) && told("archived_in_place") {
             return true;
         }
-        let lately = scene.store.now() - 50 * HOUR;
+        let lately = scene.store.now() - self.sweeps_last();
         let length = need.snapshot.length_of(key).unwrap_or_default();
         let is_too_long = self.world.bytes_per_day.is_some_and(|bytes| length > bytes);
         self.ledger.was_told("budget_spent", lately) && (is_too_long || self.may_be_spent(lately))

@@ -4,7 +4,7 @@ use super::{
     HISTORY, LEFT_ALONE, METADATA_LAST, Oracle, PAUSED, RIGHT_BYTES, SEEN_WITHIN, STAYS_DELETED, Scene,
     VERSIONED, Violation, is_in_a_named_directory,
 };
-use crate::actors::{Checkpoint, Place, rules};
+use crate::actors::{Checkpoint, LOG, Place, rules};
 use crate::clock::{BEGINNING, HOUR, midnight};
 use crate::function::{Called, Did};
 use crate::store::{Hand, Hiding};
@@ -86,7 +86,12 @@ impl Oracle<'_> {
             } else {
                 self.ledger.unneeded.push(what);
             }
-            let cut_short = scene.cut_short.iter().any(|d| key.starts_with(d.as_str()));
+            let of_cut_short = |key: &str| scene.cut_short.iter().any(|d| key.starts_with(d.as_str()));
+            // Its files elsewhere went before the JobManager died, and its `_metadata` stands.
+            let names_it = |c: &Checkpoint| {
+                of_cut_short(&c.metadata) && scene.store.is_visible(&c.metadata) && c.needs(key)
+            };
+            let cut_short = of_cut_short(key) || self.ledger.all().any(names_it);
             if cut_short {
                 self.ledger.cut_short += 1;
             } else if !scene.disturbed && !as_a_rule {
@@ -152,9 +157,15 @@ impl Oracle<'_> {
             .filter(|c| unspoilt(&c.metadata, &c.etag))
             .filter_map(|c| c.length_of(key))
             .collect();
+        // How long a log is no handle says, since it may be compressed: what somebody wrote over it is all that is left.
+        let is_all_that_is_left = || {
+            let has = |length: &u64| scene.store.has_version(key, *length);
+            key.starts_with(LOG) && scene.store.was_spoilt(key) && !lengths.iter().any(has)
+        };
         if let Some(shown) = &shown
             && !lengths.is_empty()
             && !nobody_can_read
+            && !is_all_that_is_left()
             && !lengths.contains(&shown.size)
         {
             let what = format!(

@@ -8,8 +8,6 @@ use crate::store::Hiding;
 
 /// A head or savepoint older than this is forgotten.
 pub(super) const FORGOTTEN: i64 = 90 * DAY;
-/// No file that comes back is longer, in bytes: a budget is spent where the next one doesn't fit.
-const LONGEST: u64 = 4_000;
 /// A newest checkpoint younger than this runs, as far as anybody can see.
 const SURELY_RUNNING: i64 = 24 * HOUR - SECOND;
 
@@ -123,7 +121,16 @@ impl Oracle<'_> {
             let is_pointer = |f: &File| f.key == key && f.place == Place::Pointer;
             let pointer_of_flinks = need.snapshot.files.iter().any(is_pointer)
                 && matches!(as_told(hiding), ToldAs::Flink | ToldAs::Nobody);
+            // Of what nobody used for so long and a rule took, people are told once, of the snapshot.
+            let expired = || {
+                self.told_as(hiding) == ToldAs::Rule
+                    && hiding.at - need.snapshot.completed > FORGOTTEN
+                    && self
+                        .ledger
+                        .was_told_about("dormant_expired", metadata, hiding.at - DAY)
+            };
             return if said.is_some()
+                || expired()
                 || may_be_discarded
                 || pointer_of_flinks
                 || unread_tail
@@ -138,12 +145,7 @@ impl Oracle<'_> {
                 silent()
             };
         }
-        // The next sweep asks again, if it doesn't die.
-        let sweeps_last = if self.world.faults.crashing > 0 {
-            5 * DAY
-        } else {
-            50 * HOUR
-        };
+        let sweeps_last = self.sweeps_last();
         let since = scene.store.now() - sweeps_last;
         if self.ledger.was_told("budget_spent", since) && self.may_be_spent(since) {
             return None;
@@ -382,8 +384,17 @@ impl Oracle<'_> {
         })
     }
 
-    /// Whether the budget can have been spent since then, by what was copied on one day. What fails on the way is asked for all the same, and who
-    /// observes copies nothing.
+    /// What a sweep left to the next one is asked for again within this, if that doesn't die.
+    pub(super) fn sweeps_last(&self) -> Millis {
+        if self.world.faults.crashing > 0 {
+            5 * DAY
+        } else {
+            50 * HOUR
+        }
+    }
+
+    /// Whether the budget can have been spent since then, by what was copied on one day: the longest file that any snapshot ever had doesn't fit any more. What
+    /// fails on the way is asked for all the same, and who observes copies nothing.
     pub(super) fn may_be_spent(&self, since: Millis) -> bool {
         let copies = self.acting && self.world.acting;
         let most = self.ledger.most_copied_since(since);
@@ -393,7 +404,7 @@ impl Oracle<'_> {
             || self
                 .world
                 .bytes_per_day
-                .is_some_and(|bytes| most.bytes + LONGEST > bytes)
+                .is_some_and(|bytes| most.bytes + self.ledger.longest() > bytes)
     }
 
     /// Whether a whole deletion by a person must be undone: the job runs and its newest checkpoint is young. Once: who deletes the same directory

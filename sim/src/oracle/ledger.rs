@@ -129,6 +129,11 @@ impl Ledger {
         self.written.values().flatten()
     }
 
+    /// The length of the longest file or `_metadata` of them, in bytes.
+    pub(super) fn longest(&self) -> u64 {
+        self.all().map(Checkpoint::longest).max().unwrap_or_default()
+    }
+
     pub(super) fn hear(&mut self, now: Millis, called: &Called, spent: Spent) {
         if !called.disturbed {
             for event in &called.events {

@@ -8,20 +8,19 @@ use stayput_core::layout::Place;
 use stayput_core::loss::MetadataState;
 use stayput_core::report::finding::FindingCode;
 use stayput_core::restoring::Permit;
-use stayput_core::root::Strategy;
-use stayput_core::verdict::{Basis, LaterReason};
+use stayput_core::verdict::LaterReason;
 use stayput_core::version::KeyHistory;
 
 use super::judging::{Bench, Judged, may_be_named_yet};
+use super::restraint::{asks_for_something, come_of, urgency};
 use super::{
-    Acted, BatchReport, Cause, Class, Done, Hand, Journal, LeaveReason, METADATA_FILE, Message, Notice,
+    Acted, BatchReport, Cause, Done, Hand, Journal, LeaveReason, METADATA_FILE, Message, Notice,
     ObjectLocation, Outcome, Reading, Timestamp, Verdict,
 };
 use crate::batch::{Answer, Summary};
 use crate::inspect::inspect;
-use crate::memory::Spent;
 use crate::port::{PortError, PortErrorKind};
-use crate::restore::put_back;
+use crate::restore::{NotPutBack, Way, put_back};
 
 /// So many copies are under way at once.
 const CONCURRENT: usize = 8;
@@ -129,97 +128,10 @@ where
         report.verdicts = verdicts;
     }
 
-    /// Pause and budget: what is wanted waits, the most needed comes first.
-    async fn restrain(&self, judged: &mut [Judged]) {
-        if !judged
-            .iter()
-            .any(|j| asks_for_something(&j.verdict.outcome).is_some())
-        {
-            return;
-        }
-        let spent = if H::ACTS {
-            self.eyes.memory.spent(self.eyes.now).await
-        } else {
-            Ok(Spent::default())
-        };
-        // Not knowing what persons switched, or what was spent today, is no leave to restore.
-        let unread = self
-            .switches_unread
-            .clone()
-            .or(spent.as_ref().err().map(ToString::to_string));
-        let mut spent = spent.unwrap_or_default();
-        let mut order: Vec<usize> = (0..judged.len()).collect();
-        // Files before the `_metadata` that waits for them, or those would be what the budget is kept for, day after day, and nothing came.
-        let waits_for_files = |verdict: &Verdict| verdict.location.file_name() == METADATA_FILE;
-        order.sort_by_key(|n| {
-            let verdict = &judged[*n].verdict;
-            (urgency(verdict), waits_for_files(verdict))
-        });
-        for n in order {
-            let verdict = &mut judged[n].verdict;
-            let Some(permit) = asks_for_something(&verdict.outcome) else {
-                continue;
-            };
-            let not_before = self.eyes.now;
-            if let Some(unread) = &unread {
-                verdict.outcome = Outcome::Later {
-                    not_before,
-                    why: LaterReason::Transient(unread.clone()),
-                };
-                continue;
-            }
-            let mandate = self.eyes.mandate;
-            let with_this = Spent {
-                objects: spent.objects.saturating_add(1),
-                bytes: spent.bytes.saturating_add(permit.source().size),
-            };
-            let (code, why) = if self.eyes.switches.paused {
-                (FindingCode::Paused, LaterReason::Paused)
-            } else if with_this.objects > mandate.objects_per_day || with_this.bytes > mandate.bytes_per_day {
-                (FindingCode::BudgetSpent, LaterReason::BudgetSpent)
-            } else {
-                spent = with_this;
-                continue;
-            };
-            let about = verdict
-                .decided_by
-                .clone()
-                .unwrap_or_else(|| verdict.location.clone());
-            verdict.findings.push((code, about));
-            verdict.outcome = Outcome::Later { not_before, why };
-        }
-    }
-
-    /// What was copied counts against the day's budget.
-    async fn spend(&self, judged: &[Judged], done: &[Done]) -> Option<String> {
-        let mut spent = Spent::default();
-        for (j, done) in judged.iter().zip(done) {
-            if let Done::Unhidden { .. } = done {
-                spent.objects += 1;
-            }
-            // A thaw costs as a copy does, and counts for itself.
-            if let (Some(permit), Done::Copied { .. } | Done::ThawAsked { .. }) =
-                (asks_for_something(&j.verdict.outcome), done)
-            {
-                spent.objects += 1;
-                spent.bytes = spent.bytes.saturating_add(permit.source().size);
-            }
-        }
-        if spent == Spent::default() {
-            return None;
-        }
-        self.eyes
-            .memory
-            .spend(self.eyes.now, spent)
-            .await
-            .err()
-            .map(|e| e.to_string())
-    }
-
     /// Copies state files first, then each `_metadata` once everything it names is there.
     async fn act(&mut self, judged: &mut Vec<Judged>) -> Vec<Done> {
         let mut done = vec![Done::Nothing; judged.len()];
-        let mut files: Vec<(usize, Permit, Strategy)> = Vec::new();
+        let mut files: Vec<(usize, Permit, Way)> = Vec::new();
         let mut metadata: Vec<usize> = Vec::new();
         for (n, j) in judged.iter().enumerate() {
             if let Outcome::Restore(permit) = &j.verdict.outcome {
@@ -227,7 +139,7 @@ where
                 if j.verdict.location.file_name() == METADATA_FILE && !permit.is_repair() {
                     metadata.push(n);
                 } else {
-                    files.push((n, permit.clone(), self.strategy(&j.verdict)));
+                    files.push((n, permit.clone(), self.way(j)));
                 }
             }
         }
@@ -238,14 +150,14 @@ where
         let (large, files): (Vec<_>, Vec<_>) = files
             .into_iter()
             .partition(|(_, permit, _)| permit.source().size > hand.single());
-        let mut copied: Vec<(usize, Result<Done, PortError>)> = stream::iter(files)
-            .map(|(n, permit, strategy)| async move { (n, put_back(eyes, hand, &permit, strategy).await) })
+        let mut copied: Vec<(usize, Result<Done, NotPutBack>)> = stream::iter(files)
+            .map(|(n, permit, way)| async move { (n, put_back(eyes, hand, &permit, way).await) })
             .buffer_unordered(CONCURRENT)
             .collect()
             .await;
         // Their parts are copied at once; and where time runs short, one is whole rather than two halves.
-        for (n, permit, strategy) in large {
-            copied.push((n, put_back(eyes, hand, &permit, strategy).await));
+        for (n, permit, way) in large {
+            copied.push((n, put_back(eyes, hand, &permit, way).await));
         }
         for (n, result) in copied {
             done[n] = come_of(&mut judged[n], result);
@@ -257,8 +169,8 @@ where
             let later = match self.what_it_names(&location, judged, &done).await {
                 Ok(ItsFiles::AllThere) => {
                     if let Outcome::Restore(permit) = &judged[n].verdict.outcome {
-                        let strategy = self.strategy(&judged[n].verdict);
-                        let result = put_back(&self.eyes, self.hand, permit, strategy).await;
+                        let way = self.way(&judged[n]);
+                        let result = put_back(&self.eyes, self.hand, permit, way).await;
                         done[n] = come_of(&mut judged[n], result);
                     }
                     continue;
@@ -292,15 +204,6 @@ where
             }
         }
         done
-    }
-
-    /// How it comes back. What a rule took is copied in any case: as old as it was, it would be taken again the next night.
-    fn strategy(&self, verdict: &Verdict) -> Strategy {
-        let root = self.eyes.mandate.roots.find(&verdict.location);
-        match verdict.cause {
-            Cause::Lifecycle => Strategy::Copy,
-            _ => root.map_or(Strategy::Copy, |(root, _)| root.strategy),
-        }
     }
 
     /// Asks for what lies in an archive. It comes back at a later look, by the sweep or when S3 tells that it is there.
@@ -522,41 +425,6 @@ where
             }
         }
         summary
-    }
-}
-
-/// What came of a copy. A key that can't be used makes a verdict of its own.
-fn come_of(judged: &mut Judged, result: Result<Done, PortError>) -> Done {
-    match result {
-        Ok(done) => done,
-        Err(e) => {
-            judged.tell_that_its_key_is_unusable(&e);
-            Done::Nothing
-        }
-    }
-}
-
-/// The permit of a verdict that acts: a copy, or a thaw.
-fn asks_for_something(outcome: &Outcome) -> Option<&Permit> {
-    match outcome {
-        Outcome::Restore(permit) => Some(permit),
-        Outcome::Later {
-            why: LaterReason::Thaw(permit),
-            ..
-        } => permit.as_deref(),
-        _ => None,
-    }
-}
-
-/// Who is served first: running, HA, resting, dormant, spare, then what nobody can say.
-fn urgency(verdict: &Verdict) -> u8 {
-    match (verdict.basis, verdict.class) {
-        (_, Some(Class::Running)) => 0,
-        (Basis::HaObject, _) => 1,
-        (_, Some(Class::Resting)) => 2,
-        (_, Some(Class::Dormant)) => 3,
-        (_, Some(Class::Spare)) => 4,
-        (_, None) => 5,
     }
 }
 

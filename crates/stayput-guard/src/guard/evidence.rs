@@ -313,7 +313,12 @@ where
                 .iter()
                 .map(|f| Why::Transient(f.clone()))
                 .collect();
-            let near = self.survey.catalogue.unreadable_near(location, plain);
+            let mut near = self.survey.catalogue.unreadable_near(location, plain);
+            if can_be_tail(location.key()) && !cause.is_flink_or_unknown() {
+                let heads = self.unreadable_heads();
+                let heads: Vec<SnapshotId> = heads.filter(|id| !near.contains(id)).collect();
+                near.extend(heads);
+            }
             // What lay in the own directory of one that went as a whole went with that.
             let went_with = near.iter().copied().find(|id| {
                 let snapshot = self.survey.catalogue.get(*id);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use s3_documents::bucket::Versioning;
 use s3_documents::lifecycle::LifecycleConfiguration;
-use stayput_core::catalogue::Referral;
+use stayput_core::catalogue::{Referral, SnapshotId};
 use stayput_core::ha::is_in_result_store;
 use stayput_core::layout::Place;
 use stayput_core::loss::Loss;
@@ -57,6 +57,8 @@ pub(super) struct Judged {
     pub(super) because: Option<String>,
     /// Who deleted the key itself, where its versions were looked at. The verdict's cause is that of the `_metadata` where it went with that.
     pub(super) key_cause: Cause,
+    /// Whether it may be copied if its markers can't go after all, as far as the day's budget of bytes goes.
+    pub(super) room_for_a_copy: bool,
 }
 
 impl From<Verdict> for Judged {
@@ -68,6 +70,7 @@ impl From<Verdict> for Judged {
             deadline: None,
             because: None,
             key_cause: Cause::Unknown,
+            room_for_a_copy: true,
         }
     }
 }
@@ -183,6 +186,9 @@ where
         self.look_for_hidden_heads(&to_look).await;
         for notice in to_look {
             judged.push(self.judge_one(notice).await);
+        }
+        for notice in self.metadata_of_returning_files(&judged) {
+            judged.push(self.judge_one(&notice).await);
         }
         let lacking = self.what_returning_metadata_lack(&judged);
         let tails = self.tails_of_returning_metadata(&judged).await;
@@ -397,7 +403,9 @@ where
             };
         }
         let uncertain = !self.survey.failed.is_empty()
-            || (can_be_tail(location.key()) && self.survey.sinks.unknown().next().is_some())
+            || (can_be_tail(location.key())
+                && (self.survey.sinks.unknown().next().is_some()
+                    || (cause != Cause::Flink && self.unreadable_heads().next().is_some())))
             || !self.survey.catalogue.unreadable_near(location, &plain).is_empty();
         let classes: Vec<(Naming, Class)> = referrals
             .iter()
@@ -429,6 +437,14 @@ where
             Some(reason) if !mendable => left(reason, Basis::Referenced, class),
             Some(_) | None => Triage::Look,
         }
+    }
+
+    /// Snapshots that nobody here can read and somebody may come back to.
+    pub(super) fn unreadable_heads(&self) -> impl Iterator<Item = SnapshotId> {
+        let dormant_after = self.eyes.mandate.policy.dormant_after;
+        self.survey
+            .catalogue
+            .unreadable_heads(self.eyes.now, dormant_after)
     }
 
     /// The class at the deletion or now, whichever is stronger: when exactly the key was deleted isn't known without a look.

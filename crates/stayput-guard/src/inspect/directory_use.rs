@@ -4,7 +4,7 @@ use stayput_core::catalogue::SnapshotId;
 use stayput_core::layout::{self, METADATA_FILE};
 use stayput_core::location::ObjectLocation;
 use stayput_core::loss::{DirectoryUse, WHOLE_WITHIN};
-use stayput_core::snapshot::Snapshot;
+use stayput_core::snapshot::{Snapshot, SnapshotKind, identity_of};
 use stayput_core::timestamp::Timestamp;
 use stayput_core::version::{KeyHistory, VersionEntry, VersionKind};
 
@@ -115,7 +115,10 @@ pub(super) async fn directory_use<R: Reading + Sync, J: Journal + Sync>(
                 .catalogue
                 .at(&metadata)
                 .and_then(|id| survey.catalogue.get(id));
-            let is_complete = newer.is_some_and(|s| s.hidden.is_none() && operators(s) == its_operators);
+            // What stood there before is an older run's, and the one that is under way there may never be complete.
+            let is_complete = newer.is_some_and(|s| {
+                s.hidden.is_none() && s.written > hidden_at && operators(s) == its_operators
+            });
             used = DirectoryUse::SameRun {
                 id: other,
                 complete: is_complete || matches!(used, DirectoryUse::SameRun { complete: true, .. }),
@@ -171,21 +174,47 @@ async fn rows_below<R: Reading + Sync, J: Journal + Sync>(
 }
 
 /// Whether everything that lay beside a `_metadata` in its own directory went with it. Of a snapshot that can't be read nobody knows what it names; what lay
-/// there does say whether somebody deleted a part of it or all. Where nothing ever lay beside it, nobody knows.
+/// there does say whether somebody deleted a part of it or all. Where nothing ever lay beside it, what lies in its job's directory says so, as far as one page
+/// shows that.
 pub(super) async fn went_with_all_beside_it<R: Reading + Sync, J: Journal + Sync>(
     eyes: &Eyes<'_, R, J>,
     metadata: &ObjectLocation,
     hidden_at: Timestamp,
 ) -> Result<bool, PortError> {
+    let near = |at: &Timestamp| at.since(hidden_at) <= WHOLE_WITHIN && hidden_at.since(*at) <= WHOLE_WITHIN;
     let rows = rows_below(eyes, metadata.bucket(), metadata.directory()).await?;
-    let mut beside = rows
-        .chunk_by(|a, b| a.key == b.key)
-        .filter(|of_key| of_key[0].key != metadata.key() && !of_key[0].key.ends_with('/'))
-        .map(|of_key| KeyHistory::new(of_key.to_vec()))
-        .peekable();
-    let near = |history: KeyHistory| {
-        let hidden = history.hidden().map(|h| h.above_data.last_modified);
-        hidden.is_some_and(|at| at.since(hidden_at) <= WHOLE_WITHIN && hidden_at.since(at) <= WHOLE_WITHIN)
+    let beside = others_hidden_at(&rows, metadata);
+    if !beside.is_empty() {
+        return Ok(beside.iter().all(|at| at.as_ref().is_some_and(near)));
+    }
+    let (kind, job) = identity_of(metadata);
+    if kind == SnapshotKind::Savepoint {
+        return Ok(false);
+    }
+    let of = VersionsOf {
+        bucket: &job.bucket,
+        prefix: &job.prefix,
+        by_directory: false,
+        after_key: None,
+        pages: Some(1),
     };
-    Ok(beside.peek().is_some() && beside.all(near))
+    let others = others_hidden_at(&eyes.reading.versions(of).await?.entries, metadata);
+    // What went long before Flink had subsumed.
+    let went_before = |at: &Timestamp| hidden_at.since(*at) > WHOLE_WITHIN;
+    let mut of_that_time = others
+        .iter()
+        .filter(|at| !at.as_ref().is_some_and(went_before))
+        .peekable();
+    Ok(of_that_time.peek().is_some() && of_that_time.all(|at| at.as_ref().is_some_and(near)))
+}
+
+/// When each key but that of this `_metadata` was hidden; `None`: it is visible.
+fn others_hidden_at(rows: &[VersionEntry], metadata: &ObjectLocation) -> Vec<Option<Timestamp>> {
+    rows.chunk_by(|a, b| a.key == b.key)
+        .filter(|of_key| of_key[0].key != metadata.key() && !of_key[0].key.ends_with('/'))
+        .map(|of_key| {
+            let history = KeyHistory::new(of_key.to_vec());
+            history.hidden().map(|h| h.above_data.last_modified)
+        })
+        .collect()
 }

@@ -202,3 +202,25 @@ async fn what_was_left_since_the_job_went_on_stays_away_when_the_newer_checkpoin
     }
     assert_eq!(lab.copied(), [""; 0]);
 }
+
+#[tokio::test]
+async fn a_metadata_whose_message_was_lost_comes_back_with_its_files() {
+    let lab = Lab::new();
+    let own = lab.own_of_head();
+    let rule = r#"{"Rules": [{"ID": "wipe", "Status": "Enabled", "Filter": {"Prefix": ""}, "Expiration": {"Date": "2026-11-28T00:00:00Z"}}]}"#;
+    lab.bucket
+        .set_lifecycle(s3_documents::lifecycle::parse(rule.as_bytes()).expect("rules"));
+    lab.model.advance(DAY);
+    lab.delete(Who::Rule, &metadata_key(8));
+    let told: Vec<_> = own.iter().map(|key| lab.delete(Who::Rule, key)).collect();
+    lab.model.advance(SETTLE);
+    let report = lab.guard().handle(&told[..1]).await;
+    for key in own.iter().chain([&metadata_key(8)]) {
+        assert_eq!(
+            *done_about(&report, key),
+            COPIED,
+            "{key}: {}",
+            word(outcome_on(&report, key))
+        );
+    }
+}

@@ -136,3 +136,29 @@ async fn a_checkpoint_that_a_new_run_wrote_over_an_old_one_is_read_again_also_if
         );
     }
 }
+
+#[tokio::test]
+async fn an_old_metadata_in_the_directory_of_the_checkpoint_under_way_doesnt_make_that_complete() {
+    let lab = Lab::new();
+    lab.model.advance(HOUR);
+    lab.complete(3);
+    lab.model.advance(HOUR);
+    // Deployed again without a restore: its ids begin again.
+    lab.complete(2);
+    lab.model.advance(MINUTE);
+    let told = [lab.delete(Who::Alice, &metadata_key(2))];
+    lab.model.advance(MINUTE);
+    let under_way = format!("{JOB}chk-3/0a0b0c0d-1111-4222-8333-444455556666");
+    lab.bucket.put(&under_way, Object::new(Content::Zeroes(10)));
+    lab.model.advance(MINUTE);
+    let mut guard = lab.guard();
+    let report = guard.handle(&told).await;
+    assert!(
+        matches!(report.answers[0].1, Answer::Again { .. }),
+        "{:?}",
+        report.answers
+    );
+    lab.model.advance(HOUR);
+    guard.handle(&told).await;
+    assert_eq!(lab.copied(), [metadata_key(2)]);
+}

@@ -80,6 +80,26 @@ async fn what_no_state_names_is_left_to_whoever_took_it() {
     assert_eq!(word(outcome_on(&report, NOBODYS)), "leave: not referenced");
 }
 
+/// Its key tells no job: what nobody may read may name it. As any other file of such a checkpoint, it comes back.
+#[tokio::test]
+async fn beside_a_checkpoint_that_cant_be_read_nobody_knows_who_needs_a_tail() {
+    for (who, said) in [
+        (Who::Alice, "restore"),
+        (Who::Rule, "restore"),
+        (Who::Flink, "leave: tail of a sink"),
+    ] {
+        let sink = sink_under_a_root();
+        sink.model.set_now(at("2026-11-29T00:02:00Z"));
+        let of_metadata = Fault::answers(PortErrorKind::Denied).on("GetObject").always();
+        sink.model.plan(of_metadata);
+        let messages = [sink.delete(who, TAIL)];
+        sink.model.advance(SETTLE + MINUTE);
+        let report = sink.guard().handle(&messages).await;
+        let outcome = word(outcome_on(&report, TAIL));
+        assert!(outcome.starts_with(said), "{who:?}: {outcome}");
+    }
+}
+
 /// A sink deletes a tail at every checkpoint, so nothing is read for it.
 #[tokio::test]
 async fn a_tail_that_flink_deleted_is_left_and_costs_no_look() {

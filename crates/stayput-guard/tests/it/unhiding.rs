@@ -3,7 +3,9 @@
 use s3_documents::bucket::Versioning;
 use s3_documents::lifecycle;
 use s3_model::{Content, Fault};
+use stayput_core::report::finding::FindingCode;
 use stayput_core::root::{RootKind, Roots, Strategy};
+use stayput_core::verdict::{LaterReason, Outcome};
 use stayput_core::version::{VersionId, VersionKind};
 use stayput_guard::batch::{Answer, Done, Message};
 use stayput_guard::port::PortErrorKind;
@@ -281,6 +283,41 @@ async fn a_role_that_may_not_copies_and_so_does_one_that_may_not_read_the_rules(
         assert!(hidden.lab.is_visible(&hidden.key));
         assert_eq!(hidden.lab.data_versions(&hidden.key), 2);
     }
+}
+
+#[tokio::test]
+async fn no_bytes_are_counted_where_nothing_is_copied() {
+    let mut hidden = Hidden::new();
+    hidden.lab.mandate.bytes_per_day = 1;
+    let messages = [hidden.lab.delete(Who::Alice, &hidden.key)];
+    hidden.lab.model.advance(SETTLE);
+    assert!(matches!(hidden.done(&messages).await, Done::Unhidden { .. }));
+    hidden.is_as_it_was();
+}
+
+#[tokio::test]
+async fn what_must_be_copied_after_all_waits_for_the_next_days_bytes() {
+    let mut hidden = Hidden::new();
+    hidden.lab.mandate.bytes_per_day = 1;
+    hidden
+        .lab
+        .model
+        .plan(Fault::answers(PortErrorKind::Denied).on("DeleteObject").always());
+    let messages = [hidden.lab.delete(Who::Alice, &hidden.key)];
+    hidden.lab.model.advance(SETTLE);
+    let report = hidden.lab.guard().handle(&messages).await;
+    assert_eq!(*done_about(&report, &hidden.key), Done::Nothing);
+    let verdict = &verdict_on(&report, &hidden.key).verdict;
+    let waits = matches!(
+        &verdict.outcome,
+        Outcome::Later {
+            why: LaterReason::BudgetSpent,
+            ..
+        }
+    );
+    assert!(waits, "{:?}", verdict.outcome);
+    assert!(report.findings.iter().any(|f| f.code == FindingCode::BudgetSpent));
+    assert_eq!(hidden.calls("CopyObject"), 0);
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use stayput_guard::batch::Answer;
 use stayput_guard::memory::Memory;
 use stayput_guard::port::PortErrorKind;
 
-use crate::lab::{DAY, HOUR, Lab, SETTLE, Who, metadata_key, outcome_on, real_metadata, with_id};
+use crate::lab::{DAY, HOUR, JOB, Lab, SETTLE, Who, metadata_key, outcome_on, real_metadata, with_id};
 
 /// chk-9 is newer than chk-8 and may not be read.
 fn with_a_denied_newest() -> Lab {
@@ -108,6 +108,27 @@ async fn one_file_that_a_stranger_deletes_beside_what_nobody_can_read_comes_back
     lab.model.advance(SETTLE);
     guard.handle(&[message]).await;
     assert_eq!(lab.copied(), [own]);
+}
+
+/// Where all files are shared none lies beside `_metadata`: that the job's whole directory went says that its owner meant it.
+#[tokio::test]
+async fn a_whole_directory_stays_away_though_nobody_can_read_what_its_metadata_named() {
+    for whole in [true, false] {
+        let lab = Lab::new();
+        for key in lab.own_of_head() {
+            assert!(lab.bucket.delete_version(&key, &lab.newest_data(&key)));
+        }
+        let denied = Fault::answers(PortErrorKind::Denied).on("GetObject").always();
+        lab.model.plan(denied);
+        lab.model.advance(30 * DAY);
+        let is_to_go = |key: &String| key.starts_with(JOB) && (whole || *key == metadata_key(8));
+        let gone: Vec<String> = lab.bucket.visible_keys().into_iter().filter(is_to_go).collect();
+        let messages = lab.delete_all(Who::Alice, gone);
+        lab.model.advance(SETTLE);
+        let report = lab.guard().handle(&messages).await;
+        let came_back = lab.copied().contains(&metadata_key(8));
+        assert_eq!(came_back, !whole, "{:?}", report.findings);
+    }
 }
 
 /// Its message was lost, and its versions alone say that a rule took it.

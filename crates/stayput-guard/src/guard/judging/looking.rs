@@ -174,11 +174,10 @@ where
         self.note_restarted_ids(&facts, &mut verdict);
         let key_cause = deletion.cause;
         Ok(Judged {
-            verdict,
             history: Some(history),
             deadline,
-            because: None,
             key_cause,
+            ..Judged::from(verdict)
         })
     }
 

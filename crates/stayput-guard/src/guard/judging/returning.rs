@@ -14,6 +14,25 @@ where
     J: Journal + Sync,
     H: Hand + Sync,
 {
+    /// Who brings back the files of a hidden `_metadata` asks for that too: its own message may be lost, or was answered when a newer checkpoint still
+    /// stood that Flink took back since.
+    pub(super) fn metadata_of_returning_files(&self, judged: &[Judged]) -> Vec<Notice> {
+        let answered = answered_in(judged);
+        let mut hidden: BTreeMap<&ObjectLocation, Notice> = BTreeMap::new();
+        for j in judged {
+            let (Outcome::Restore(_), Some(metadata)) = (&j.verdict.outcome, &j.verdict.decided_by) else {
+                continue;
+            };
+            let loss = self.inspected.get(metadata).map(|i| &i.loss.metadata);
+            if let (Some(MetadataState::Hidden { at, cause }), false) = (loss, answered.contains(metadata)) {
+                hidden
+                    .entry(metadata)
+                    .or_insert_with(|| Notice::without_a_message(metadata.clone(), cause.clone(), *at));
+            }
+        }
+        hidden.into_values().collect()
+    }
+
     /// A `_metadata` comes back only when all that it names is there, also what no message of this call tells of: messages come in any
     /// order, and while nobody knew of the hidden `_metadata`, the answer to the others was that nobody names them. What Flink deleted, or
     /// what went at another time, is no part of that deletion.
