@@ -8,6 +8,7 @@ const TABLE: &str = "crates/stayput-core/src/verdict/table.rs";
 const VERDICT: &str = "crates/stayput-core/src/verdict.rs";
 const MARKERS: &str = "crates/stayput-core/src/restoring/markers.rs";
 const ANSWER: &str = "crates/stayput-guard/src/guard/answer.rs";
+const RESTRAINT: &str = "crates/stayput-guard/src/guard/restraint.rs";
 
 /// All of them; the number of one is its place, counted from 1.
 pub const ALL: &[Planted] = &[
@@ -154,14 +155,14 @@ pub const ALL: &[Planted] = &[
     Planted {
         name: "the budget is ignored",
         danger: "one mistake copies a bucket",
-        file: ANSWER,
+        file: RESTRAINT,
         find: "            } else if with_this.objects > mandate.objects_per_day",
         replace: "            } else if (!FAULT && with_this.objects > mandate.objects_per_day)",
     },
     Planted {
         name: "the pause is ignored",
         danger: "a person can't stop it",
-        file: ANSWER,
+        file: RESTRAINT,
         find: "            let (code, why) = if self.eyes.switches.paused {",
         replace: "            let (code, why) = if !FAULT && self.eyes.switches.paused {",
     },
@@ -406,14 +407,14 @@ pub const ALL: &[Planted] = &[
     Planted {
         name: "markers go under every root",
         danger: "who asked for copies finds that the history of his bucket isn't what it was",
-        file: ANSWER,
+        file: RESTRAINT,
         find: "            _ => root.map_or(Strategy::Copy, |(root, _)| root.strategy),",
         replace: "            _ if FAULT => Strategy::Unhide,\n            _ => root.map_or(Strategy::Copy, |(root, _)| root.strategy),",
     },
     Planted {
         name: "what is un-hidden costs nothing",
         danger: "the budget of a day doesn't hold",
-        file: ANSWER,
+        file: RESTRAINT,
         find: "            if let Done::Unhidden { .. } = done {",
         replace: "            if !FAULT && let Done::Unhidden { .. } = done {",
     },
@@ -455,7 +456,7 @@ pub const ALL: &[Planted] = &[
     Planted {
         name: "a thaw costs nothing",
         danger: "the budget of a day doesn't hold",
-        file: ANSWER,
+        file: RESTRAINT,
         find: "                (asks_for_something(&j.verdict.outcome), done)\n            {",
         replace: "                (asks_for_something(&j.verdict.outcome), done)\n                && !(FAULT && matches!(done, Done::ThawAsked { .. }))\n            {",
     },
