@@ -40,6 +40,7 @@ fn check(validator: &Validator, finding: &Finding) -> Value {
 async fn every_finding_of_every_story_is_what_the_schema_says() {
     let validator = validator();
     let (mut findings, mut codes, mut with_deadline) = (0, BTreeSet::new(), 0);
+    let (mut partly_back, mut all_back) = (0, 0);
     for folder in stories::all() {
         let rehearsal = Rehearsal {
             process: Process::Kept,
@@ -52,13 +53,26 @@ async fn every_finding_of_every_story_is_what_the_schema_says() {
             findings += 1;
             codes.insert(finding.code.text());
             with_deadline += usize::from(!value["deadline"].is_null());
+            partly_back += usize::from(!value["recovered"].is_null());
+            // What is back has no deadline, and nothing to undo.
+            if finding.objects > 0 && finding.back() == finding.objects {
+                all_back += 1;
+                assert!(value["deadline"].is_null() && value["undo"].is_null(), "{value}");
+            }
         }
     }
     assert!(
         findings >= 50 && codes.len() >= 20,
         "{findings} findings, {codes:?}"
     );
-    assert!(with_deadline >= 10, "{with_deadline} with a deadline");
+    assert!(
+        with_deadline + all_back >= 10 && with_deadline >= 5,
+        "{with_deadline} with a deadline, {all_back} all of whose objects are back"
+    );
+    assert!(
+        partly_back >= all_back && all_back >= 5,
+        "{partly_back}, {all_back}"
+    );
 }
 
 #[test]

@@ -36,6 +36,56 @@ impl Cause {
     }
 }
 
+/// Why nobody is known who deleted an object. Where several are true of one object, the first is what people can do most about.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum WhyUnknown {
+    /// A message names this principal, but no principal is listed as Flink's, so nobody can tell a stranger's.
+    NobodyListed(String),
+    /// The message came by EventBridge, which names the account and no principal.
+    OnlyTheAccount,
+    /// The message says nothing of who did it.
+    NotSaid,
+    /// No message told of it.
+    NoMessage,
+}
+
+impl WhyUnknown {
+    /// The reason, in words, without a full stop.
+    pub fn reason(&self) -> String {
+        match self {
+            Self::NobodyListed(principal) => {
+                format!(
+                    "{principal} did it, but flink.principals is empty, so that may be Flink or a stranger"
+                )
+            }
+            Self::OnlyTheAccount => {
+                "the message came by EventBridge, which names an account and no role".to_owned()
+            }
+            Self::NotSaid => "the message doesn't say who did it".to_owned(),
+            Self::NoMessage => "no message told of it".to_owned(),
+        }
+    }
+
+    /// What lets the next one be known, in a sentence; only what isn't done already.
+    pub fn remedy(&self, flink_is_listed: bool) -> &'static str {
+        match (self, flink_is_listed) {
+            (Self::NobodyListed(_), _) => {
+                "List the unique id of every cluster's role under flink.principals (FlinkRoleIds of the stack): then it is known whose deletion it is."
+            }
+            (Self::OnlyTheAccount, true) => {
+                "Send S3 notifications straight to SQS, which name the role: stayput setup shows how."
+            }
+            (Self::OnlyTheAccount, false) => {
+                "Send S3 notifications straight to SQS, which name the role (stayput setup shows how), and list Flink's roles under flink.principals."
+            }
+            (Self::NotSaid, _) => "",
+            (Self::NoMessage, _) => {
+                "If this comes again, stayput doctor says whether the bucket sends its deletions to Stayput."
+            }
+        }
+    }
+}
+
 /// The roles whose deletions have a meaning of their own.
 #[derive(Clone, Debug, Default)]
 pub struct Principals {
@@ -94,6 +144,25 @@ mod tests {
             principals().cause_of("AWS:AROAFLINKX:s"),
             Cause::Foreign("AWS:AROAFLINKX:s".into())
         );
+    }
+
+    #[test]
+    fn nobody_is_told_to_do_what_is_done_already() {
+        let sqs = "straight to SQS";
+        let listing = "flink.principals";
+        let named = WhyUnknown::NobodyListed("AWS:AROAX:job".into());
+        assert!(!named.remedy(false).contains(sqs) && named.remedy(false).contains(listing));
+        assert!(named.reason().contains("AWS:AROAX:job"));
+        let by_event_bridge = WhyUnknown::OnlyTheAccount;
+        assert!(
+            by_event_bridge.remedy(true).contains(sqs) && !by_event_bridge.remedy(true).contains(listing)
+        );
+        assert!(by_event_bridge.remedy(false).contains(listing));
+        for silent in [WhyUnknown::NotSaid, WhyUnknown::NoMessage] {
+            for listed in [false, true] {
+                assert!(!silent.remedy(listed).contains(sqs), "{silent:?}");
+            }
+        }
     }
 
     #[test]

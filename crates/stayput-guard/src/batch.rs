@@ -4,6 +4,7 @@ use s3_documents::notification::Record;
 use serde::Serialize;
 use stayput_core::chain::NamedBy;
 use stayput_core::report::finding::Finding;
+use stayput_core::report::recovery::{Recovered, Way};
 pub use stayput_core::report::verdict::Done;
 use stayput_core::report::verdict::VerdictDocument;
 use stayput_core::timestamp::Timestamp;
@@ -45,6 +46,21 @@ pub struct BatchReport {
     pub summary: Summary,
     /// When the last copy of the call had ended. `None`: nothing was judged.
     pub acted_at: Option<Timestamp>,
+}
+
+impl BatchReport {
+    /// The last copy of the call had ended by then; findings say so of what this call put back.
+    pub(crate) fn ended(&mut self, at: Timestamp) {
+        self.acted_at = Some(at);
+        let of_this_call = |known: &&mut Recovered| matches!(known.how, Way::Copied | Way::Unhidden);
+        let recovered = self
+            .findings
+            .iter_mut()
+            .flat_map(|finding| &mut finding.recovered);
+        for known in recovered.filter(of_this_call) {
+            known.at = at;
+        }
+    }
 }
 
 /// A verdict and what came of carrying it out.

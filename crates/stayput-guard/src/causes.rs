@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use s3_documents::lifecycle::LifecycleConfiguration;
 use s3_documents::notification::{Agent, DeletedObject};
-use stayput_core::cause::{Cause, Principals};
+use stayput_core::cause::{Cause, Principals, WhyUnknown};
 use stayput_core::lifecycle_rules::{self, RuledObject};
 use stayput_core::location::ObjectLocation;
 use stayput_core::timestamp::Timestamp;
@@ -49,6 +49,15 @@ impl ToldCauses {
     pub fn of(&self, location: &ObjectLocation, marker: &VersionId) -> Option<&Cause> {
         self.by_marker.get(&(location.clone(), marker.clone()))
     }
+}
+
+/// Why a message from which this cause follows leaves it open who did it; `None`: it doesn't.
+pub fn why_unknown(deleted: &DeletedObject, cause: &Cause) -> Option<WhyUnknown> {
+    (*cause == Cause::Unknown).then(|| match &deleted.agent {
+        Agent::Principal(principal) => WhyUnknown::NobodyListed(principal.clone()),
+        Agent::Account(_) => WhyUnknown::OnlyTheAccount,
+        Agent::Lifecycle | Agent::Unknown => WhyUnknown::NotSaid,
+    })
 }
 
 /// Whether a cause asks for a look more than another: what could be left unseen on one may not be on the other.

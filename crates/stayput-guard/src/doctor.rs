@@ -297,7 +297,10 @@ impl Diagnosis {
             about: finding.about.clone(),
             what: what.trim_end().to_owned(),
             why: finding.meaning.clone(),
-            fix: finding.next_step.clone(),
+            fix: match &finding.undo {
+                Some(_) => format!("{} {}:", finding.next_step, finding.undo_does()),
+                None => finding.next_step.clone(),
+            },
             command: finding.undo.clone(),
         }
     }

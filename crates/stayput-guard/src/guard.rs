@@ -6,7 +6,7 @@ use s3_documents::bucket::Versioning;
 use s3_documents::lifecycle::LifecycleConfiguration;
 use s3_documents::notification::{Deletion as DeletionKind, Record};
 use stayput_core::catalogue::Naming;
-use stayput_core::cause::Cause;
+use stayput_core::cause::{Cause, WhyUnknown};
 use stayput_core::class::{Class, Moment};
 use stayput_core::ha::is_completed_checkpoint;
 use stayput_core::layout::{METADATA_FILE, Place, is_job_id};
@@ -19,7 +19,7 @@ use stayput_core::verdict::{LeaveReason, Outcome, Told, Verdict, leave_without_a
 use stayput_core::version::VersionId;
 
 use crate::batch::{Acted, BatchReport, Done, Message};
-use crate::causes::{ToldCauses, outranks};
+use crate::causes::{self, ToldCauses, outranks};
 use crate::mandate::Mandate;
 use crate::memory::{Memory, Switches};
 use crate::port::{Clock, Journal, PortError, PortErrorKind, Reading, Restoring};
@@ -84,6 +84,8 @@ struct Notice {
     cause: Cause,
     /// Likewise, of the messages that name no marker: all that is known of a marker which no message names.
     cause_without_marker: Cause,
+    /// Why the messages leave it open who did it, where one does; `None`: no message tells of this deletion.
+    why_unknown: Option<WhyUnknown>,
     /// When the messages say it was deleted, if they do.
     at: Option<Timestamp>,
     /// The messages, by their place in the call.
@@ -100,6 +102,7 @@ impl Notice {
             told: Told::default(),
             cause: Cause::Unknown,
             cause_without_marker: Cause::Unknown,
+            why_unknown: None,
             at: None,
             messages: BTreeSet::new(),
             thawed: false,
@@ -218,7 +221,7 @@ where
         judged.extend(reports);
         bench.close(&notices, judged, messages, &mut report).await;
         new_checkpoints.close(&mut self.survey, now, &mut report);
-        report.acted_at = Some(self.clock.now());
+        report.ended(self.clock.now());
         report
     }
 
@@ -261,6 +264,10 @@ where
                         notice.told.purged |= purge;
                         notice.told.deleted |= !purge || deleted.what == DeletionKind::Unspecified;
                         if !purge {
+                            if let Some(why) = causes::why_unknown(deleted, &cause) {
+                                let known = notice.why_unknown.take();
+                                notice.why_unknown = Some(known.map_or(why.clone(), |known| known.min(why)));
+                            }
                             // Not the latest message: they come in any order. Which marker counts is seen at the look.
                             if deleted.version_id.is_none() && outranks(&cause, &notice.cause_without_marker)
                             {

@@ -95,6 +95,9 @@ struct RememberedFinding {
     code: String,
     about: String,
     objects: u64,
+    /// How many of them were back.
+    #[serde(default)]
+    back: u64,
     at: Timestamp,
 }
 
@@ -406,7 +409,9 @@ impl<J: Journal> Memory<J> {
     /// Whether a finding is news: never sent, changed, or sent more than a day ago.
     pub async fn is_news(&self, finding: &Finding, now: Timestamp) -> Result<bool, PortError> {
         let before: Option<RememberedFinding> = self.read(&finding_name(finding)).await?;
-        Ok(before.is_none_or(|b| b.objects != finding.objects || now.since(b.at) >= FINDING_AGAIN_AFTER))
+        Ok(before.is_none_or(|b| {
+            (b.objects, b.back) != (finding.objects, finding.back()) || now.since(b.at) >= FINDING_AGAIN_AFTER
+        }))
     }
 
     /// Whether people were told this of something since then.
@@ -427,6 +432,7 @@ impl<J: Journal> Memory<J> {
             code: finding.code.text().to_owned(),
             about: finding.about.clone(),
             objects: finding.objects,
+            back: finding.back(),
             at: now,
         };
         self.write(&finding_name(finding), &document).await

@@ -2,5 +2,6 @@
 
 pub mod finding;
 pub mod message;
+pub mod recovery;
 pub mod summary;
 pub mod verdict;

@@ -60,7 +60,7 @@ where
         let done = self.act(&mut judged).await;
         let trouble = self.spend(&judged, &done).await.or(trouble);
         let trouble = self.remember(&judged).await.or(trouble);
-        report.findings = self.findings(&judged).await;
+        report.findings = self.findings(&judged, &done).await;
         report.summary = self.summary(&judged, &done, messages.len());
         let mut again: BTreeMap<usize, (Timestamp, LaterReason)> = BTreeMap::new();
         let by_location: BTreeMap<&ObjectLocation, &Notice> =

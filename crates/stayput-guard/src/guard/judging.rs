@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use s3_documents::bucket::Versioning;
 use s3_documents::lifecycle::LifecycleConfiguration;
 use stayput_core::catalogue::{Referral, SnapshotId};
+use stayput_core::cause::WhyUnknown;
 use stayput_core::ha::is_in_result_store;
 use stayput_core::layout::Place;
 use stayput_core::loss::Loss;
@@ -59,6 +60,8 @@ pub(super) struct Judged {
     pub(super) key_cause: Cause,
     /// Whether it may be copied if its markers can't go after all, as far as the day's budget of bytes goes.
     pub(super) room_for_a_copy: bool,
+    /// Why nobody is known, where nobody is.
+    pub(super) why_unknown: WhyUnknown,
 }
 
 impl From<Verdict> for Judged {
@@ -71,6 +74,7 @@ impl From<Verdict> for Judged {
             because: None,
             key_cause: Cause::Unknown,
             room_for_a_copy: true,
+            why_unknown: WhyUnknown::NoMessage,
         }
     }
 }

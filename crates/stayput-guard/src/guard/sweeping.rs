@@ -77,7 +77,7 @@ where
         unread.dedup();
         let mut report = BatchReport::default();
         bench.close(&notices, judged, &[], &mut report).await;
-        report.acted_at = Some(self.clock.now());
+        report.ended(self.clock.now());
         let (eyes, _, hand) = self.at_work(&prepared, now);
         unread.extend(abandon_unneeded(&eyes, hand).await);
         for finding in forecast.findings().into_iter().chain(about_settings) {
@@ -403,6 +403,7 @@ impl Look {
             },
             cause: cause.clone(),
             cause_without_marker: Cause::Unknown,
+            why_unknown: None,
             at,
             messages: BTreeSet::new(),
             thawed: false,

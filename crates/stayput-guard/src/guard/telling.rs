@@ -2,17 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use stayput_core::cause::Cause;
+use stayput_core::cause::{Cause, WhyUnknown};
 use stayput_core::chain::{NamedBy, named_by};
 use stayput_core::location::ObjectLocation;
 use stayput_core::loss::MetadataState;
 use stayput_core::report::finding::{Finding, FindingCode};
+use stayput_core::report::recovery::Way;
 use stayput_core::snapshot::{Contents, identity_of};
 use stayput_core::timestamp::Timestamp;
 use stayput_core::verdict::{Incident, LaterReason, Outcome};
 
 use super::judging::{Bench, Judged};
 use super::undo::undo_command;
+use crate::batch::Done;
 use crate::causes;
 use crate::inspect::inspect;
 use crate::port::{Journal, Reading};
@@ -97,12 +99,14 @@ where
         finding
     }
 
-    /// One finding per snapshot and code, and only those that are news.
-    pub(super) async fn findings(&mut self, judged: &[Judged]) -> Vec<Finding> {
+    /// One finding per snapshot and code, with what came of each object, and only those that are news.
+    pub(super) async fn findings(&mut self, judged: &[Judged], done: &[Done]) -> Vec<Finding> {
         let mut all: BTreeMap<(FindingCode, String), Finding> = BTreeMap::new();
+        let mut nameless: BTreeMap<String, &WhyUnknown> = BTreeMap::new();
         let mut latest: Option<Timestamp> = None;
-        for j in judged {
+        for (j, done) in judged.iter().zip(done) {
             let verdict = &j.verdict;
+            let way = Way::of(done);
             let about = verdict.decided_by.as_ref().unwrap_or(&verdict.location);
             let of_outcome = match verdict.outcome {
                 Outcome::Report(code) | Outcome::Lost(code) => Some((code, about.clone())),
@@ -127,6 +131,17 @@ where
                 if let Some(rule) = self.rule_to_change(j).filter(|_| code.asks_for_another_rule()) {
                     finding.name_rule(rule);
                 }
+                if code == FindingCode::DeletedNeeded {
+                    let known = nameless.entry(about.to_string()).or_insert(&j.why_unknown);
+                    *known = (*known).min(&j.why_unknown);
+                }
+                if let Some(way) = way {
+                    finding.recovers(way, &verdict.location, version_of(j, way), self.eyes.now);
+                }
+                // Nobody needs to undo what is back.
+                if way.is_some_and(Way::is_back) {
+                    continue;
+                }
                 finding.deadline = match (finding.deadline, j.deadline) {
                     (Some(a), Some(b)) => Some(a.min(b)),
                     (a, b) => a.or(b),
@@ -134,6 +149,11 @@ where
                 if finding.undo.is_none() {
                     finding.undo = undo_command(&verdict.location, j.history.as_ref());
                 }
+            }
+        }
+        for (about, why) in nameless {
+            if let Some(finding) = all.get_mut(&(FindingCode::DeletedNeeded, about)) {
+                self.say_why_nobody_is_known(finding, why);
             }
         }
         self.say_what_still_works(judged, &mut all).await;
@@ -152,6 +172,15 @@ where
         }
         news.sort_by_key(|f| std::cmp::Reverse(f.severity));
         news
+    }
+
+    /// Why nobody is known, and only that advice which isn't followed already.
+    fn say_why_nobody_is_known(&self, finding: &mut Finding, why: &WhyUnknown) {
+        finding.because = Some(why.reason());
+        let remedy = why.remedy(!self.eyes.mandate.principals.flink.is_empty());
+        if !remedy.is_empty() {
+            finding.next_step = format!("{} {remedy}", finding.next_step);
+        }
     }
 
     /// The rule that took an object, where a rule did.
@@ -225,6 +254,14 @@ where
             }
         }
         None
+    }
+}
+
+/// The version that an object came back from, or would; `None`: what is visible is somebody else's.
+fn version_of(judged: &Judged, way: Way) -> Option<&str> {
+    match &judged.verdict.outcome {
+        Outcome::Restore(permit) if way != Way::WrittenByOthers => Some(permit.source().version.as_str()),
+        _ => None,
     }
 }
 

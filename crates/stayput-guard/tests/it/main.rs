@@ -27,6 +27,7 @@ mod sources;
 mod streams;
 mod sweep;
 mod tails;
+mod telling;
 mod template_settings;
 mod thawing;
 mod unhiding;

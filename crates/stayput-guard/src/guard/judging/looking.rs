@@ -1,6 +1,7 @@
 //! The look at one object: its versions, every snapshot that names it, and the verdict that follows.
 
 use s3_documents::bucket::Versioning;
+use stayput_core::cause::WhyUnknown;
 use stayput_core::lifecycle_rules::{self, RuledObject};
 use stayput_core::report::finding::FindingCode;
 use stayput_core::restoring::copy_metadata;
@@ -177,6 +178,7 @@ where
             history: Some(history),
             deadline,
             key_cause,
+            why_unknown: (notice.why_unknown.clone()).unwrap_or(WhyUnknown::NoMessage),
             ..Judged::from(verdict)
         })
     }
