@@ -99,7 +99,9 @@ impl ErrorCode {
             PortErrorKind::Archived => Self::InvalidObjectState,
             PortErrorKind::Unreadable => Self::KmsDisabled,
             PortErrorKind::Unsupported => Self::NotImplemented,
-            PortErrorKind::Transient => Self::InternalError,
+            PortErrorKind::Transient | PortErrorKind::Unreachable | PortErrorKind::NotSetUp => {
+                Self::InternalError
+            }
         }
     }
 }

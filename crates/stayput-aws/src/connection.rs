@@ -7,7 +7,9 @@ use aws_config::{BehaviorVersion, SdkConfig};
 use aws_sdk_s3::config::{Credentials, Region, RequestChecksumCalculation, SharedHttpClient};
 use aws_smithy_http_client::tls::{self, rustls_provider::CryptoMode};
 
-use crate::failure::{in_words, not_sent};
+use stayput_guard::port::{PortError, PortErrorKind};
+
+use crate::failure::Call;
 use crate::requests::Requests;
 
 /// `true` or `false`: whether the bucket stands in the path of a request instead of in its host name.
@@ -21,9 +23,14 @@ pub enum ConnectionError {
         "{PATH_STYLE} is {0:?}: write true or false, or leave it out: it is true for endpoints that aren't AWS's"
     )]
     PathStyle(String),
+    /// Nobody says in which region the requests go.
+    #[error(
+        "no region is set, so no request can be sent: set AWS_REGION, or a region in the profile that AWS_PROFILE names"
+    )]
+    NoRegion,
     /// Who we are couldn't be asked.
-    #[error("GetCallerIdentity failed: {0}. Name the role by stayput.role in the settings")]
-    Identity(String),
+    #[error("{0}")]
+    Identity(PortError),
 }
 
 /// What all clients share: the environment's region, credentials and endpoints, one pool of connections.
@@ -40,7 +47,7 @@ impl Connection {
     /// `AWS_MAX_ATTEMPTS`. Makes no request yet.
     ///
     /// # Errors
-    /// [`PATH_STYLE`] is neither `true` nor `false`.
+    /// [`PATH_STYLE`] is neither `true` nor `false`, or there is no region.
     pub async fn from_env() -> Result<Self, ConnectionError> {
         let sdk = aws_config::defaults(BehaviorVersion::latest())
             .http_client(http_client())
@@ -53,6 +60,9 @@ impl Connection {
             )
             .load()
             .await;
+        if sdk.region().is_none() {
+            return Err(ConnectionError::NoRegion);
+        }
         let variable = |name: &str| std::env::var(name).ok().filter(|v| !v.is_empty());
         let endpoint = variable("AWS_ENDPOINT_URL_S3")
             .or_else(|| variable("AWS_ENDPOINT_URL"))
@@ -123,18 +133,26 @@ impl Connection {
     /// STS can't be reached or refuses.
     pub async fn own_role(&self) -> Result<String, ConnectionError> {
         let sts = aws_sdk_sts::Client::new(&self.sdk);
-        let identity = sts.get_caller_identity().send().await.map_err(|e| {
-            let mut said = in_words(&e);
-            if let Some(next) = not_sent(&said) {
-                said.push_str(". ");
-                said.push_str(next);
+        let call = Call::about("GetCallerIdentity", "these credentials");
+        let instead = |error: PortError| match error.kind {
+            // Nothing else would work either.
+            PortErrorKind::NotSetUp => error,
+            _ => {
+                let said = error.detail.clone().unwrap_or_default();
+                error.because(format!(
+                    "{said}. Or name the role by stayput.role in the settings"
+                ))
             }
-            ConnectionError::Identity(said)
-        })?;
+        };
+        let identity = sts.get_caller_identity().send().await;
+        let identity = identity.map_err(|e| ConnectionError::Identity(instead(call.failed(&e))))?;
         let id = identity.user_id().unwrap_or_default();
         match id.split(':').next() {
             Some(role) if !role.is_empty() => Ok(role.to_owned()),
-            _ => Err(ConnectionError::Identity("it names no user id".to_owned())),
+            _ => {
+                let nameless = call.nonsense("it names no user id");
+                Err(ConnectionError::Identity(instead(nameless)))
+            }
         }
     }
 }

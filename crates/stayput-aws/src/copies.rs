@@ -176,7 +176,7 @@ impl Copies {
             let copy = self.copy(permit, habits, RetryConfig::disabled());
             let copied = self.between_two_looks(permit, "CopyObject", copy).await;
             match self.heed(copied).await {
-                Err(e) if e.is_transient() && attempt < ATTEMPTS => {
+                Err(e) if e.retry_helps() && attempt < ATTEMPTS => {
                     tokio::time::sleep(BEFORE_THE_SECOND * attempt).await;
                     self.pacer.turn().await;
                     attempt += 1;

@@ -4,6 +4,10 @@ use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use stayput_guard::port::{PortError, PortErrorKind};
 
+use unanswered::Unanswered;
+
+mod unanswered;
+
 /// Names the operation and its subject in an error.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call<'a> {
@@ -23,7 +27,6 @@ impl<'a> Call<'a> {
     }
 
     /// A call to another service than S3.
-    #[cfg(any(feature = "tools", feature = "topic"))]
     pub(crate) fn about(operation: &'static str, subject: &'a str) -> Self {
         Self::on(operation, "", subject)
     }
@@ -45,9 +48,13 @@ impl<'a> Call<'a> {
     where
         E: ProvideErrorMetadata + std::error::Error + 'static,
     {
+        let unanswered = error.raw_response().is_none().then(|| Unanswered::of(error));
         let kind = match error {
-            // Nothing was sent: the arguments can't be made into a request.
-            SdkError::ConstructionFailure(_) => PortErrorKind::Unsupported,
+            // Nothing was sent: the arguments can't be made into a request, or nobody said where it should go.
+            SdkError::ConstructionFailure(_) => match unanswered {
+                Some(Unanswered::NoRegion) => PortErrorKind::NotSetUp,
+                _ => PortErrorKind::Unsupported,
+            },
             SdkError::ServiceError(service) => {
                 let response = service.raw();
                 let said = Said {
@@ -59,8 +66,7 @@ impl<'a> Call<'a> {
                 };
                 said.kind()
             }
-            // Time-outs, broken connections, answers that are no answers; credentials that couldn't be fetched.
-            _ => PortErrorKind::Transient,
+            _ => unanswered.unwrap_or(Unanswered::Passing).kind(),
         };
         let mut detail = match (error.code(), error.message()) {
             (Some(code), Some(message)) => format!("{code}: {message}"),
@@ -73,14 +79,18 @@ impl<'a> Call<'a> {
             },
         };
         let status = error.raw_response().map(|response| response.status().as_u16());
-        if let Some(next) = self.what_next(kind, status, &detail) {
+        let next = match unanswered {
+            Some(unanswered) => unanswered.what_next().map(str::to_owned),
+            None => self.what_next(kind, status, &detail),
+        };
+        if let Some(next) = next {
             detail.push_str(". ");
             detail.push_str(&next);
         }
         self.error(kind).because(detail)
     }
 
-    /// What somebody can do about it, where that is known.
+    /// What somebody can do about an answer, where that is known.
     fn what_next(self, kind: PortErrorKind, status: Option<u16>, said: &str) -> Option<String> {
         let region = said.starts_with("PermanentRedirect")
             || said.starts_with("AuthorizationHeaderMalformed")
@@ -93,13 +103,24 @@ impl<'a> Call<'a> {
                 self.bucket
             ));
         }
-        if status.is_none() {
-            return not_sent(said).map(str::to_owned);
+        if kind == PortErrorKind::NotSetUp {
+            return Some(
+                "The credentials have expired: sign in again (`aws sso login`), or take new ones for AWS_PROFILE or AWS_ACCESS_KEY_ID, \
+                 AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN"
+                    .to_owned(),
+            );
         }
         if kind != PortErrorKind::Denied {
             return None;
         }
-        if said.starts_with("InvalidAccessKeyId") || said.starts_with("SignatureDoesNotMatch") {
+        if [
+            "InvalidAccessKeyId",
+            "InvalidClientTokenId",
+            "SignatureDoesNotMatch",
+        ]
+        .iter()
+        .any(|code| said.starts_with(code))
+        {
             return Some("The server doesn't know these credentials: look at AWS_PROFILE, AWS_ACCESS_KEY_ID and AWS_ENDPOINT_URL".to_owned());
         }
         let actions = actions(self.operation);
@@ -124,24 +145,6 @@ pub(crate) fn in_words(error: &(dyn std::error::Error + 'static)) -> String {
         next = error.source();
     }
     words.join(": ")
-}
-
-/// What to do about a request that never reached a server.
-pub(crate) fn not_sent(said: &str) -> Option<&'static str> {
-    let said = said.to_ascii_lowercase();
-    if said.contains("region") {
-        return Some("Set AWS_REGION, or a region in the profile that AWS_PROFILE names");
-    }
-    if said.contains("credential") {
-        return Some(
-            "No credentials were found: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; `aws sts get-caller-identity` \
-             shows who you are",
-        );
-    }
-    if said.contains("dns") || said.contains("connect") {
-        return Some("Nobody answers there: look at AWS_REGION, AWS_ENDPOINT_URL and the network");
-    }
-    None
 }
 
 /// The permissions that an operation takes (AWS's service authorization reference).
@@ -236,12 +239,12 @@ impl Said<'_> {
             "ConditionalRequestConflict" | "OperationAborted" => return PortErrorKind::Conflict,
             "PreconditionFailed" => return PortErrorKind::Precondition,
             "NotImplemented" => return PortErrorKind::Unsupported,
-            "InternalError"
-            | "RequestTimeout"
-            | "RequestTimeTooSkewed"
-            | "ExpiredToken"
-            | "TokenRefreshRequired" => {
+            "InternalError" | "RequestTimeout" | "RequestTimeTooSkewed" => {
                 return PortErrorKind::Transient;
+            }
+            // What comes by itself where a role is renewed, and to a person by signing in again only.
+            "ExpiredToken" | "ExpiredTokenException" | "TokenRefreshRequired" => {
+                return PortErrorKind::NotSetUp;
             }
             code if code.starts_with("KMS.") => {
                 return if code.contains("Throttling") {
@@ -290,7 +293,8 @@ mod tests {
     #[test]
     fn what_servers_say_is_told_apart_as_decisions_need_it() {
         use PortErrorKind::{
-            Archived, Conflict, Denied, NotFound, Precondition, Throttled, Transient, Unreadable, Unsupported,
+            Archived, Conflict, Denied, NotFound, NotSetUp, Precondition, Throttled, Transient, Unreadable,
+            Unsupported,
         };
         let cases = [
             (404, Some("NoSuchKey"), NotFound),
@@ -304,7 +308,8 @@ mod tests {
             (403, None, Denied),
             (403, Some("InvalidObjectState"), Archived),
             (403, Some("RequestTimeTooSkewed"), Transient),
-            (400, Some("ExpiredToken"), Transient),
+            (400, Some("ExpiredToken"), NotSetUp),
+            (403, Some("ExpiredTokenException"), NotSetUp),
             (400, Some("KMS.DisabledException"), Unreadable),
             (400, Some("KMS.ThrottlingException"), Throttled),
             (503, Some("SlowDown"), Throttled),

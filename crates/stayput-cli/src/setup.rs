@@ -139,6 +139,7 @@ impl SetupError {
     pub fn exit(&self) -> Exit {
         match self {
             Self::Notifications(_) | Self::Principal(PrincipalError::NoPrincipal { .. }) => Exit::Usage,
+            Self::Call(error) | Self::Principal(PrincipalError::Asked(error)) => Exit::of_failed_call(error),
             _ => Exit::CantTell,
         }
     }

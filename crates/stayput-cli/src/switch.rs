@@ -121,7 +121,7 @@ impl SwitchError {
     /// How the command ends.
     pub fn exit(&self) -> Exit {
         match self {
-            Self::Call(_) => Exit::CantTell,
+            Self::Call(error) => Exit::of_failed_call(error),
             _ => Exit::Usage,
         }
     }

@@ -70,6 +70,13 @@ pub enum PortErrorKind {
     /// Time-outs, 5xx, broken connections: may or may not have had its effect.
     #[error("transient failure")]
     Transient,
+    /// Nobody listens there: nothing was sent. A server that starts again listens again; a wrong address never does.
+    #[error("can't be reached")]
+    Unreachable,
+    /// The caller lacks something without which no request succeeds: a region, credentials that are there and haven't expired, a server that
+    /// is trusted. Nothing follows about the object.
+    #[error("not set up, and a retry doesn't help")]
+    NotSetUp,
 }
 
 impl PortError {
@@ -90,12 +97,21 @@ impl PortError {
         self
     }
 
-    /// Whether the same call can succeed later without anybody changing anything.
+    /// Whether it says nothing that lasts of the object or the bucket: another call, or another process, may be answered.
     pub fn is_transient(&self) -> bool {
         matches!(
             self.kind,
-            PortErrorKind::Throttled | PortErrorKind::Conflict | PortErrorKind::Transient
+            PortErrorKind::Throttled
+                | PortErrorKind::Conflict
+                | PortErrorKind::Transient
+                | PortErrorKind::Unreachable
+                | PortErrorKind::NotSetUp
         )
+    }
+
+    /// Whether the same call can succeed later without anybody changing anything.
+    pub fn retry_helps(&self) -> bool {
+        self.is_transient() && self.kind != PortErrorKind::NotSetUp
     }
 }
 

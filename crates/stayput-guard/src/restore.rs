@@ -215,9 +215,10 @@ pub(crate) async fn put_back<R: Reading + Sync, J: Journal + Sync, H: Hand>(
                 last = error.to_string();
                 match error.kind {
                     // Somebody was first, or an answer of ours was lost.
-                    PortErrorKind::Precondition | PortErrorKind::Conflict | PortErrorKind::Transient => {
-                        (None, false)
-                    }
+                    PortErrorKind::Precondition
+                    | PortErrorKind::Conflict
+                    | PortErrorKind::Transient
+                    | PortErrorKind::Unreachable => (None, false),
                     // Nothing is visible any more.
                     PortErrorKind::NotFound if permit.is_repair() => (None, false),
                     PortErrorKind::Throttled => (None, true),

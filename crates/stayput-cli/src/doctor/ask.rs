@@ -46,9 +46,15 @@ pub async fn ask(arguments: &Arguments, connection: &Connection) -> Result<Facts
     let bucket = BucketSettings::new(connection);
     let versioning = reading.versioning(place.bucket()).await;
     if let Err(error) = &versioning
-        && matches!(error.kind, PortErrorKind::NotFound | PortErrorKind::Transient)
+        && matches!(
+            error.kind,
+            PortErrorKind::NotFound
+                | PortErrorKind::Transient
+                | PortErrorKind::Unreachable
+                | PortErrorKind::NotSetUp
+        )
     {
-        return Err((Exit::CantTell, error.to_string()));
+        return Err((Exit::of_failed_call(error), error.to_string()));
     }
     let encryption: Asked<BucketEncryption> = bucket.encryption(place.bucket()).await.map_err(Unknown::from);
     let key = match &encryption {

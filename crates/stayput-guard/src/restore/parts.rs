@@ -145,7 +145,7 @@ async fn after<M: CopyInParts + Sync, J: Journal + Sync>(
     upload: &OwnUpload,
     error: PortError,
 ) -> PortError {
-    let goes_on = matches!(error.kind, PortErrorKind::Transient | PortErrorKind::Throttled);
+    let goes_on = error.is_transient() && error.kind != PortErrorKind::Conflict;
     if !(goes_on && memory.is_there())
         && let Err(left) = end(port, memory, upload).await
     {

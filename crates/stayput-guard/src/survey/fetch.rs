@@ -40,7 +40,9 @@ impl Fetched {
                 PortErrorKind::Throttled
                 | PortErrorKind::Conflict
                 | PortErrorKind::Precondition
-                | PortErrorKind::Transient => Self::Failed(e.to_string()),
+                | PortErrorKind::Transient
+                | PortErrorKind::Unreachable
+                | PortErrorKind::NotSetUp => Self::Failed(e.to_string()),
             },
         }
     }
