@@ -16,7 +16,7 @@ use stayput_cli::replay::{Process, Rehearsal, Story};
 use stayput_cli::serve;
 use stayput_cli::setup;
 use stayput_cli::switch::{self, Act};
-use stayput_cli::terminal::{Shown, ShownJson, WhileRead, complain};
+use stayput_cli::terminal::{Complaining, Shown, ShownJson, WhileRead, complain};
 use stayput_cli::ui;
 
 /// Keeps the S3 objects that checkpoints of Apache Flink® still need.
@@ -86,7 +86,7 @@ fn main() -> ExitCode {
             )
         }
         Command::Setup(arguments) => on_connection(async |connection, out| {
-            let ended = setup::run(&arguments, &connection, out).await?;
+            let ended = setup::run(&arguments, &connection, out, &mut Complaining).await?;
             Ok(ended.unwrap_or_else(|error| said(error.exit(), &error.to_string())))
         }),
         Command::Pause(arguments) => switching(&Act::Pause(&arguments)),

@@ -25,8 +25,11 @@ use crate::principal::{self, Named, PrincipalError};
 mod print;
 mod settings;
 
-const HELP: &str = "Exit status: 0 the bucket sends what was asked for (with --apply: now), 1 it doesn't yet, or S3 would refuse it, 2 usage (nothing was \
-                    done), 3 a call failed, or somebody changed the bucket meanwhile (nothing was written).
+const HELP: &str = "The settings are printed to the standard output, to be written to a file; what changes, to the standard error. With --output json all of it \
+                    is one document.
+
+Exit status: 0 the bucket sends what was asked for (with --apply: now), 1 it doesn't yet, or S3 would refuse it, 2 usage, or no region or no \
+                    credentials (nothing was done), 3 a call failed, or somebody changed the bucket meanwhile (nothing was written).
 
 Nothing is written without --apply. Credentials, region and endpoint come from the environment as for the AWS command line.";
 
@@ -102,9 +105,18 @@ fn arn_of(service: &'static str) -> impl Fn(&str) -> Result<String, String> + Cl
     }
 }
 
+/// Where deletions can go.
+const TARGETS: &str = "--notifications FILE (an output of the stack of infra/template.yaml), --lifecycle-queue ARN with --removals-queue ARN, --queue ARN, \
+                       --topic ARN or --eventbridge";
+
 /// Why nothing could be done.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
+    /// There is nothing to write.
+    #[error(
+        "--apply writes where the bucket sends its deletions, and no target was named, so nothing was done. Name one: {TARGETS}"
+    )]
+    NoTarget,
     /// The stack's output makes no sense.
     #[error("{0}")]
     Notifications(String),
@@ -138,7 +150,9 @@ impl SetupError {
     /// How the command ends.
     pub fn exit(&self) -> Exit {
         match self {
-            Self::Notifications(_) | Self::Principal(PrincipalError::NoPrincipal { .. }) => Exit::Usage,
+            Self::NoTarget | Self::Notifications(_) | Self::Principal(PrincipalError::NoPrincipal { .. }) => {
+                Exit::Usage
+            }
             Self::Call(error) | Self::Principal(PrincipalError::Asked(error)) => Exit::of_failed_call(error),
             _ => Exit::CantTell,
         }
@@ -212,6 +226,12 @@ enum EndOfKeys {
 }
 
 impl Arguments {
+    /// Whether there is anything that the bucket should send.
+    fn names_a_target(&self) -> bool {
+        let arns = [&self.queue, &self.topic, &self.lifecycle_queue];
+        self.eventbridge || self.notifications.is_some() || arns.iter().any(|arn| arn.is_some())
+    }
+
     /// What the bucket should send.
     fn wanted(&self) -> Result<Vec<Wanted>, SetupError> {
         let prefix = if self.only_below { self.place.key() } else { "" };
@@ -385,7 +405,8 @@ async fn principals(arguments: &Arguments, connection: &Connection) -> Result<Ve
     Ok(listed)
 }
 
-/// Looks, says what changes, writes it with `--apply`, and prints settings.
+/// Looks, says what changes, writes it with `--apply`, and prints settings: those, or the document, to `out`, so that they can go into a file;
+/// what people must know beside them to `people`.
 ///
 /// # Errors
 /// The output can't be written.
@@ -393,7 +414,11 @@ pub async fn run(
     arguments: &Arguments,
     connection: &Connection,
     out: &mut dyn Write,
+    people: &mut dyn Write,
 ) -> io::Result<Result<Exit, SetupError>> {
+    if arguments.apply && !arguments.names_a_target() {
+        return Ok(Err(SetupError::NoTarget));
+    }
     let listed = match principals(arguments, connection).await {
         Ok(listed) => listed,
         Err(error) => return Ok(Err(error)),
@@ -406,8 +431,8 @@ pub async fn run(
     let json = arguments.json || arguments.output == Output::Json;
     if !json {
         // Before anything is written: whoever stops here has seen it.
-        print::plan(&plan, out)?;
-        out.flush()?;
+        print::plan(&plan, people)?;
+        people.flush()?;
     }
     let applied = arguments.apply && changes;
     if applied && let Err(error) = apply(&plan, connection).await {
@@ -422,7 +447,9 @@ pub async fn run(
     if json {
         print::document(&plan, applied, &listed, &settings, out)?;
     } else {
-        print::after(&plan, applied, &listed, &settings, out)?;
+        print::after(&plan, applied, &listed, people)?;
+        people.flush()?;
+        print::settings(&settings, out)?;
     }
     Ok(Ok(if plan.merged.is_err() || (changes && !applied) {
         Exit::Findings

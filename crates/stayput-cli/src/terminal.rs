@@ -10,6 +10,22 @@ pub fn complain(text: Arguments<'_>) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
+/// The standard error as an output beside an answer. As with [`complain`], the work goes on if nobody can be told there.
+#[derive(Clone, Copy, Debug)]
+pub struct Complaining;
+
+impl Write for Complaining {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let _ = io::stderr().write_all(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let _ = io::stderr().flush();
+        Ok(())
+    }
+}
+
 /// An output whose reader may have seen enough, such as `head`: what comes after is dropped, and the command still ends with its own status.
 #[derive(Debug)]
 pub struct WhileRead<W> {

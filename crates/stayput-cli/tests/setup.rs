@@ -4,6 +4,7 @@ mod cloud;
 
 use cloud::{file, stayput, upload};
 use serde_json::json;
+use stayput_guard::settings::Settings;
 use stayput_tests::cloud::{Cloud, Queue};
 use stayput_tests::system::ministack;
 
@@ -53,7 +54,7 @@ fn the_stacks_queues_come_to_what_others_have_and_hear_what_is_deleted() {
         "--only-below",
         "Nothing was written.",
     ] {
-        assert!(refused.out.contains(part), "{part}: {}", refused.out);
+        assert!(refused.err.contains(part), "{part}: {}", refused.err);
     }
     let arguments = [
         "setup",
@@ -68,16 +69,18 @@ fn the_stacks_queues_come_to_what_others_have_and_hear_what_is_deleted() {
     assert_eq!(shown.status, 1, "{shown:?}");
     assert!(
         shown
-            .out
+            .err
             .contains("  + stayput-removals-flink: s3:ObjectRemoved:*"),
         "{}",
-        shown.out
+        shown.err
     );
     assert!(
-        shown.out.contains("--apply writes this") && shown.out.contains(&role.id),
+        shown.err.contains("--apply writes this") && shown.err.contains(&role.id),
         "{}",
-        shown.out
+        shown.err
     );
+    let settings = Settings::parse(&shown.out).unwrap_or_else(|e| panic!("{e}: {}", shown.out));
+    assert_eq!(settings.mandate.principals.flink, [role.id.as_str()]);
     assert_eq!(
         cloud.setting(bucket, "notification"),
         before,
@@ -142,15 +145,15 @@ fn the_stacks_queues_come_to_what_others_have_and_hear_what_is_deleted() {
     // Without a target there is nothing to add, and that is no sign that all is well.
     let aimless = stayput(&cloud, &arguments[..2]);
     assert_eq!(aimless.status, 0, "{aimless:?}");
-    assert!(aimless.out.contains("no target was named"), "{}", aimless.out);
+    assert!(aimless.err.contains("no target was named"), "{}", aimless.err);
 
     // Twice is once.
     let again = stayput(&cloud, &[&arguments[..], &["--apply"]].concat());
     assert_eq!(again.status, 0, "{again:?}");
     assert!(
-        again.out.contains("Nothing needs to be written."),
+        again.err.contains("Nothing needs to be written."),
         "{}",
-        again.out
+        again.err
     );
     assert_eq!(cloud.setting(bucket, "notification"), after);
 }
@@ -197,10 +200,10 @@ fn new_checkpoints_are_told_of_to_who_asks_for_it() {
     let said = stayput(&cloud, &[&plain[..], &["--new-checkpoints"]].concat());
     assert_eq!(said.status, 0, "{said:?}");
     assert!(
-        said.out.contains("  + stayput-checkpoints: s3:ObjectCreated:*")
-            && said.out.contains(", keys *_metadata"),
+        said.err.contains("  + stayput-checkpoints: s3:ObjectCreated:*")
+            && said.err.contains(", keys *_metadata"),
         "{}",
-        said.out
+        said.err
     );
     let after = cloud.setting(bucket, "notification");
     assert!(
@@ -228,7 +231,7 @@ fn new_checkpoints_are_told_of_to_who_asks_for_it() {
         ],
     );
     assert_eq!(refused.status, 1, "{refused:?}");
-    assert!(refused.out.contains("Configurations overlap"), "{}", refused.out);
+    assert!(refused.err.contains("Configurations overlap"), "{}", refused.err);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use s3_documents::notification_configuration::{Change, Overlap};
 use serde::Serialize;
 
-use super::{Listed, Plan};
+use super::{Listed, Plan, TARGETS};
 use crate::terminal::{Shown, ShownJson};
 
 /// The form of the document; it grows by fields only.
@@ -70,33 +70,35 @@ fn advice(overlaps: &[Overlap], filter_helps: bool) -> String {
     format!("What to do: {}.", ways.join("; or "))
 }
 
-pub(super) fn after(
-    plan: &Plan,
-    applied: bool,
-    listed: &[Listed],
-    settings: &str,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub(super) fn after(plan: &Plan, applied: bool, listed: &[Listed], out: &mut dyn Write) -> io::Result<()> {
     let said = match &plan.merged {
         Err(_) => "Nothing was written.",
         Ok(_) if applied => "Written, and read again: everything is there.",
         Ok(_) if plan.wanted.is_empty() && !plan.to_event_bridge => {
-            "Nothing is added, since no target was named. Say where deletions go: --notifications FILE (an output of the stack of infra/template.yaml), --queue ARN, --topic ARN or --eventbridge."
+            &format!("Nothing is added, since no target was named. Say where deletions go: {TARGETS}.")
         }
         Ok(merged) if merged.changes_nothing() => "Nothing needs to be written.",
         Ok(_) => "Nothing was written: --apply writes this.",
     };
-    writeln!(out, "{said}\n\nSettings (stayput.toml, or STAYPUT_CONFIG):\n")?;
-    for line in settings.lines() {
-        writeln!(out, "{}", Shown(line))?;
-    }
+    writeln!(out, "{said}")?;
     if !listed.is_empty() {
         let ids: Vec<&str> = listed.iter().map(|principal| principal.id.as_str()).collect();
         writeln!(
             out,
-            "\nFor infra/template.yaml: FlinkRoleIds={}",
+            "For infra/template.yaml: FlinkRoleIds={}",
             Shown(&ids.join(","))
         )?;
+    }
+    writeln!(
+        out,
+        "Settings, for stayput.toml or STAYPUT_CONFIG, on the standard output:\n"
+    )
+}
+
+/// The settings and nothing else, so that they can go into a file.
+pub(super) fn settings(settings: &str, out: &mut dyn Write) -> io::Result<()> {
+    for line in settings.lines() {
+        writeln!(out, "{}", Shown(line))?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use s3_documents::notification_configuration::{EXPIRATIONS, REMOVALS, Sending};
+use s3_documents::notification_configuration::{EXPIRATIONS, NotificationConfiguration, REMOVALS, Sending};
 use stayput_core::cause::Cause;
 use stayput_core::command::quoted;
 
@@ -33,7 +33,12 @@ pub(super) fn notifications(facts: &Facts, check: &mut Check) {
             Code::NotificationsWithoutRemovals,
         ),
     ];
-    let setup = Some(format!("stayput setup {}", quoted(&facts.place.to_string())));
+    let setup = |code, what: &str| {
+        let (command, fix) = setup_for(facts, sends, code);
+        Diagnosis::new(code, facts.about_bucket(), what)
+            .fix(fix)
+            .by(command)
+    };
     let mut missing = Vec::new();
     for (all, markers, code) in kinds {
         let ours = sends.sendings.iter().filter(is_ours).find(|s| heard(s, markers));
@@ -57,24 +62,63 @@ pub(super) fn notifications(facts: &Facts, check: &mut Check) {
             Some(partly) => format!("{all} is sent, but not for every key here: {partly}."),
             None => format!("{all} isn't sent to Stayput."),
         };
-        missing.push(Diagnosis::new(code, facts.about_bucket(), what).by(setup.clone()));
+        missing.push(setup(code, &what));
     }
     if sends.to_event_bridge && check.seen.len() < kinds.len() {
-        check.finds(
-            Diagnosis::new(
-                Code::NotificationsByEventbridge,
-                facts.about_bucket(),
-                "All events go to EventBridge. Whether a rule there sends them to Stayput can't be seen here.",
-            )
-            .by(setup.clone()),
-        );
+        check.finds(setup(
+            Code::NotificationsByEventbridge,
+            "All events go to EventBridge. Whether a rule there sends them to Stayput can't be seen here.",
+        ));
     }
     if missing.len() == kinds.len() {
         let what = "The bucket doesn't tell Stayput of any deletion.";
-        check.finds(Diagnosis::new(Code::NotificationsMissing, facts.about_bucket(), what).by(setup));
+        check.finds(setup(Code::NotificationsMissing, what));
     } else {
         check.findings.extend(missing);
     }
+}
+
+/// The command that lets the bucket send what it doesn't, whole where the targets are known, and what to do with it in words.
+fn setup_for(facts: &Facts, sends: &NotificationConfiguration, code: Code) -> (String, String) {
+    let place = quoted(&facts.place.to_string());
+    let of_us = |id: &str| sends.sendings.iter().find(|s| s.id.as_deref() == Some(id));
+    let (target, known) = if let Some(all) = of_us("stayput-deletions") {
+        // One queue or topic for all deletions was set up before.
+        (option_for(&all.arn), true)
+    } else if let (Code::NotificationsWithoutLifecycle, Some(removals)) = (code, of_us("stayput-removals")) {
+        let removals = quoted(&removals.arn);
+        let queues = format!("--lifecycle-queue LIFECYCLE_QUEUE_ARN --removals-queue {removals}");
+        (queues, false)
+    } else if let (Code::NotificationsWithoutRemovals, Some(lifecycle)) = (code, of_us("stayput-lifecycle")) {
+        let lifecycle = quoted(&lifecycle.arn);
+        let queues = format!("--lifecycle-queue {lifecycle} --removals-queue REMOVALS_QUEUE_ARN");
+        (queues, false)
+    } else if let (Code::NotificationsMissing | Code::NotificationsByEventbridge, [one]) =
+        (code, facts.our_targets.as_slice())
+    {
+        (option_for(one), true)
+    } else {
+        ("--queue QUEUE_ARN".to_owned(), false)
+    };
+    let mut fix = code.fix().to_owned();
+    if !known {
+        fix.push_str(
+            " Put the ARN of your queue in for the word in capitals; with the stack of infra/template.yaml, give --notifications FILE with its output \
+             Notifications instead of queues.",
+        );
+    }
+    fix.push_str(" The command shows what would change; with --apply it writes that.");
+    (format!("stayput setup {place} {target}"), fix)
+}
+
+/// The option of `setup` that takes this target for all deletions.
+fn option_for(arn: &str) -> String {
+    let option = if arn.split(':').nth(2) == Some("sns") {
+        "--topic"
+    } else {
+        "--queue"
+    };
+    format!("{option} {}", quoted(arn))
 }
 
 pub(super) fn principals(facts: &Facts, check: &mut Check) {
@@ -93,6 +137,10 @@ pub(super) fn principals(facts: &Facts, check: &mut Check) {
                 "flink.principals",
                 "The settings list no principal of Flink.",
             )
+            .fix(format!(
+                "{} Put the name of the role in for NAME, once for each cluster; the command prints settings with their ids.",
+                Code::PrincipalsMissing.fix()
+            ))
             .by(command),
         );
     } else {

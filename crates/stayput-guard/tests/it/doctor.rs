@@ -209,6 +209,53 @@ fn a_queue_of_another_name_counts_where_somebody_says_that_it_leads_to_stayput()
 }
 
 #[test]
+fn the_command_for_what_isnt_sent_is_whole_or_says_what_to_put_in() {
+    let known = "arn:aws:sqs:r:1:known";
+    let removals = queue("stayput-removals", "s3:ObjectRemoved:*", "");
+    let deletions = queue("stayput-deletions", "s3:ObjectRemoved:*", "");
+    let topic = "arn:aws:sns:r:1:known";
+    let cases: [(&str, &[&str], &str, bool); 5] = [
+        ("", &[], "--queue QUEUE_ARN", false),
+        ("", &[known], "--queue 'arn:aws:sqs:r:1:known'", true),
+        ("", &[topic], "--topic 'arn:aws:sns:r:1:known'", true),
+        (
+            &removals,
+            &[],
+            "--lifecycle-queue LIFECYCLE_QUEUE_ARN --removals-queue 'arn:aws:sqs:r:1:stayput-removals'",
+            false,
+        ),
+        (
+            &deletions,
+            &[],
+            "--queue 'arn:aws:sqs:r:1:stayput-deletions'",
+            true,
+        ),
+    ];
+    for (there, targets, options, whole) in cases {
+        let mut facts = healthy();
+        facts.notifications = Ok(sends(there));
+        facts.our_targets = targets.iter().map(|arn| (*arn).to_owned()).collect();
+        let check = check(&examine(&facts), "notifications").clone();
+        let [found] = check.findings.as_slice() else {
+            panic!("{check:?}")
+        };
+        let command = found.command.as_deref().unwrap_or_default();
+        assert_eq!(
+            command,
+            format!("stayput setup 's3://b/cp/' {options}"),
+            "{there}"
+        );
+        assert_eq!(
+            found.fix.contains("in for the word in capitals"),
+            !whole,
+            "{}",
+            found.fix
+        );
+        assert!(found.fix.contains("with --apply it writes that"), "{}", found.fix);
+    }
+}
+
+#[test]
 fn what_must_be_allowed_is_what_the_policies_of_infra_allow() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../infra/policies");
     let allowed = |documents: &[&str]| {

@@ -248,9 +248,13 @@ pub(super) fn faults() -> Vec<Fault> {
                 f.churn = Ok(churn(&all, true));
             },
         ),
-        (Code::NotificationsMissing, "stayput setup 's3://b/cp/'", |f| {
-            f.notifications = Ok(sends(""));
-        }),
+        (
+            Code::NotificationsMissing,
+            "stayput setup 's3://b/cp/' --queue QUEUE_ARN",
+            |f| {
+                f.notifications = Ok(sends(""));
+            },
+        ),
         (Code::NotificationsWithoutLifecycle, "stayput setup", |f| {
             f.notifications = Ok(sends(&queue("stayput-removals", "s3:ObjectRemoved:*", "")));
         }),
