@@ -195,8 +195,13 @@ impl Sheet {
 /// Writes the lines.
 pub(crate) fn write(sheets: &[Sheet], namespace: &str, at: Timestamp, request: &str) {
     for line in sheets.iter().flat_map(|sheet| sheet.lines(namespace, at)) {
+        // CloudWatch takes nothing but what `_aws` names; the words are for people who read the log.
+        let of = match line.get(JOB).and_then(Value::as_str) {
+            Some(job) => format!("the job {job}"),
+            None => "this call".to_owned(),
+        };
         let text = Value::Object(line).to_string();
-        tracing::info!(target: TARGET, request, metrics = text);
+        tracing::info!(target: TARGET, request, metrics = text, "metrics of {of}");
     }
 }
 

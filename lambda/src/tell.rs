@@ -19,6 +19,9 @@ pub(crate) fn report(report: &BatchReport, request: &str) {
     for f in &report.findings {
         finding(f, request);
     }
+    for warning in &report.warnings {
+        tracing::warn!(target: TARGET, request, "{warning}");
+    }
 }
 
 fn verdict(acted: &Acted, request: &str) {

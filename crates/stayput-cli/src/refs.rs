@@ -1,7 +1,7 @@
 //! `stayput refs FILE…`: every object that a `_metadata` names, while it is read.
 
 use std::borrow::Cow;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
@@ -33,6 +33,9 @@ pub struct Arguments {
     /// Only the totals: objects each once, handles, directories, bytes
     #[arg(long)]
     count: bool,
+    /// Name the columns of the text in a first line, as on a terminal. What goes into a file or another program has no such line without this
+    #[arg(long, conflicts_with = "count")]
+    header: bool,
 }
 
 /// The form of the answer.
@@ -55,6 +58,10 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> io::Result<Exit> {
     }
     let mut exit = Exit::Fine;
     let several = arguments.files.len() > 1;
+    let for_people = arguments.header || io::stdout().is_terminal();
+    if for_people && arguments.output == Output::Text && !arguments.count {
+        header(several, out)?;
+    }
     for file in &arguments.files {
         exit = exit.and(match input::read(file, arguments.at.as_ref()) {
             Ok(input) if arguments.count => count(&input, arguments.output, several, out)?,
@@ -75,6 +82,12 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> io::Result<Exit> {
         });
     }
     Ok(exit)
+}
+
+/// The names of the columns of [`Output::Text`].
+fn header(several: bool, out: &mut dyn Write) -> io::Result<()> {
+    let file = if several { "file\t" } else { "" };
+    writeln!(out, "{file}bytes\trole\toperator\tsubtask\tpath")
 }
 
 fn list(input: &Input, output: Output, several: bool, out: &mut dyn Write) -> io::Result<Exit> {

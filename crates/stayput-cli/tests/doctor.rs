@@ -4,7 +4,7 @@ mod cloud;
 
 use std::collections::BTreeMap;
 
-use cloud::{Said, file, stayput, stayput_as, upload};
+use cloud::{OwnFile, Said, file, stayput, stayput_as, upload};
 use serde_json::{Value, json};
 use stayput_tests::cloud::Cloud;
 use stayput_tests::iam::Key;
@@ -22,7 +22,7 @@ fn policy(bucket: &str) -> String {
     .to_string()
 }
 
-fn settings(name: &str, bucket: &str, principals: &str) -> String {
+fn settings(name: &str, bucket: &str, principals: &str) -> OwnFile {
     let text = format!(
         "mode = \"restore\"\ncontrol = \"s3://{bucket}/stayput/\"\n[[roots]]\nuri = \"s3://{bucket}/flink/\"\nkind = \"checkpoints\"\n\
          [flink]\nprincipals = [{principals}]\n[stayput]\nrole = \"AROASTAYPUT\"\n"
@@ -277,7 +277,7 @@ fn a_role_that_is_to_unhide_may_remove_versions_below_its_roots_and_nowhere_else
     cloud.make_versioned_bucket(bucket);
     upload(&cloud, bucket);
     let copies = settings("unhide-copies.toml", bucket, "\"AROAFLINK\"");
-    let text = std::fs::read_to_string(&copies).unwrap();
+    let text = std::fs::read_to_string(&*copies).unwrap();
     let text = text.replace("kind = ", "strategy = \"unhide\"\nkind = ");
     let unhides = file("unhide.toml", &text);
     let observes = file("unhide-observes.toml", &text.replace("restore", "observe"));

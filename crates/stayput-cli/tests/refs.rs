@@ -4,7 +4,7 @@ mod command;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use command::{cases, metadata, rewritten, stayput, stayput_reading};
+use command::{Case, cases, metadata, rewritten, stayput, stayput_reading};
 use serde_json::Value;
 use stayput_core::location::Location;
 
@@ -51,6 +51,32 @@ fn the_lines_name_exactly_the_files_that_flink_says() {
         assert_eq!(ours, theirs, "{}", case.name);
     }
     assert!(handles >= 1500, "only {handles} handles");
+}
+
+#[test]
+fn columns_are_named_for_people_and_what_other_programs_read_has_no_such_line() {
+    let pipe = |case: &Case| stayput(&["refs", &case.name, "--at", &case.pointer]);
+    let cases = cases();
+    let case = cases
+        .iter()
+        .find(|case| !pipe(case).out.is_empty())
+        .expect("one with handles");
+    let piped = pipe(case);
+    let asked = stayput(&["refs", &case.name, "--at", &case.pointer, "--header"]);
+    let (first, rest) = asked.out.split_once('\n').unwrap();
+    assert_eq!(first, "bytes\trole\toperator\tsubtask\tpath");
+    assert_eq!(rest, piped.out);
+    assert_eq!(
+        first.split('\t').count(),
+        rest.lines().next().unwrap().split('\t').count()
+    );
+    // Of several files the first column says which.
+    let several = stayput(&["refs", &case.name, &case.name, "--header"]);
+    assert!(several.out.starts_with("file\tbytes\t"), "{}", several.out);
+    assert_eq!(several.out.matches("bytes\trole").count(), 1);
+    // JSON names its fields itself.
+    let json = stayput(&["refs", &case.name, "--header", "--output", "ndjson"]);
+    assert_eq!(lines(&json.out).len(), rest.lines().count());
 }
 
 #[test]

@@ -2,11 +2,11 @@
 
 mod cloud;
 
-use cloud::{JOB, file, stayput, upload};
+use cloud::{JOB, OwnFile, file, stayput, upload};
 use stayput_tests::cloud::Cloud;
 use stayput_tests::system::ministack;
 
-fn settings(bucket: &str) -> String {
+fn settings(bucket: &str) -> OwnFile {
     file(
         "switch.toml",
         &format!(

@@ -44,6 +44,8 @@ pub struct BatchReport {
     pub findings: Vec<Finding>,
     /// In numbers.
     pub summary: Summary,
+    /// What didn't work and made nothing less safe, for people: one line for each kind of it.
+    pub warnings: Vec<String>,
     /// When the last copy of the call had ended. `None`: nothing was judged.
     pub acted_at: Option<Timestamp>,
 }

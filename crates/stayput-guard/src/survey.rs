@@ -79,6 +79,8 @@ pub(crate) struct Survey {
     hidden_directories_at: Option<Timestamp>,
     /// What couldn't be read just now: no statement of absence holds while there is any.
     pub(crate) failed: Vec<String>,
+    /// Sidecars that couldn't be written, until people are told.
+    pub(crate) unkept: sidecars::Unkept,
     /// Directories of which something couldn't be read just now: nobody knows their heads, and they are looked at again at the next call.
     failing: BTreeSet<JobDirectory>,
     /// Directories of jobs that are gone, or have just begun.

@@ -8,6 +8,7 @@ use stayput_core::cause::Cause;
 use stayput_core::class::Class;
 use stayput_core::location::ObjectLocation;
 use stayput_core::report::finding::{FindingCode, Severity};
+use stayput_core::report::recovery::Way;
 use stayput_core::restoring::{Permit, Source};
 use stayput_core::timestamp::Timestamp;
 use stayput_core::verdict::{Basis, Incident, Outcome, Verdict};
@@ -92,6 +93,9 @@ fn finding(code: FindingCode) -> Finding {
         finding.severity = Severity::Warning;
     }
     let after = |days: u64| std::time::Duration::from_secs(days * 86_400 + 3600);
+    if code == FindingCode::DeletedNeeded {
+        finding.recovers(Way::Copied, &finding.examples[0].clone(), Some("v1"), made::now());
+    }
     finding.deadline = days.map(|days| made::now().plus(after(days)));
     finding
 }
@@ -142,6 +146,9 @@ fn batch_report() -> BatchReport {
         ],
         verdicts: vec![put_back()],
         findings: FindingCode::ALL.map(finding).to_vec(),
+        warnings: vec![
+            "1 sidecar couldn't be written: PutObject on s3://ops/stayput/: access denied".to_owned(),
+        ],
         acted_at: Some(made::now()),
         summary: Summary {
             messages: 4,

@@ -39,6 +39,37 @@ fn more_than_a_hundred_values_go_into_further_lines_and_none_is_lost() {
 }
 
 #[test]
+fn a_line_of_numbers_says_to_people_what_it_is_and_cloudwatch_takes_the_numbers_all_the_same() {
+    let mut call = Sheet::default();
+    call.count(Metric::Restored, 3);
+    let mut of_job = Sheet::of_job(url(0));
+    of_job.count(Metric::Restored, 2);
+    let text = crate::log::written(|| write(&[call, of_job], "Stayput", now(), "r-1"));
+    let lines: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let messages: Vec<&str> = lines
+        .iter()
+        .map(|line| line["message"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        messages,
+        [
+            "metrics of this call".to_owned(),
+            format!("metrics of the job {}", url(0))
+        ]
+    );
+    let taken = measured(&lines);
+    assert!(taken.iter().all(|m| m.name == "Restored"), "{taken:?}");
+    assert_eq!(
+        taken.len(),
+        3,
+        "once for the call, and of the job with and without it"
+    );
+}
+
+#[test]
 fn every_metric_has_its_row_with_its_unit_in_the_documentation() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/metrics.md");
     let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));

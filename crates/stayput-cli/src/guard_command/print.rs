@@ -14,7 +14,7 @@ use stayput_guard::sweep::{SweepReport, SweepSummary};
 use super::{Events, Output, Unreadable};
 use crate::exit::Exit;
 use crate::quantity::Count;
-use crate::terminal::{Shown, ShownJson};
+use crate::terminal::{Shown, ShownJson, complain};
 
 /// What came of a call.
 pub(super) enum Told<'e> {
@@ -84,6 +84,10 @@ pub(super) fn write(told: &Told<'_>, output: Output, out: &mut dyn Write) -> io:
     match output {
         Output::Text => write_text(told, out)?,
         Output::Ndjson => write_ndjson(told, out)?,
+    }
+    // They change nothing of the answer.
+    for warning in &told.judged().warnings {
+        complain(format_args!("stayput: {}", Shown(warning)));
     }
     Ok(exit_of(told))
 }

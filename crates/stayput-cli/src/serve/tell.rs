@@ -84,6 +84,9 @@ pub(super) fn batch(report: &BatchReport) {
     for finding in &report.findings {
         line(Line::Finding(finding));
     }
+    for warning in &report.warnings {
+        trouble(warning);
+    }
     line(Line::Summary(&report.summary));
 }
 

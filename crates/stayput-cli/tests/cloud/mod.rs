@@ -1,12 +1,15 @@
 //! The real command on a local server, with a real checkpoint in a bucket.
 #![allow(dead_code, reason = "each test uses a part")]
 
+use std::io::Write as _;
+use std::ops::Deref;
 use std::process::Command;
 
 use serde_json::Value;
 use stayput_tests::cloud::{Cloud, REGION};
 use stayput_tests::iam::Key;
 use stayput_tests::tree::Tree;
+use tempfile::TempPath;
 
 pub(crate) const JOB: &str = "dcece6f052f11be38b0597169690f7b8/";
 
@@ -63,9 +66,25 @@ pub(crate) fn upload(cloud: &Cloud, bucket: &str) {
     }
 }
 
-/// A file for this test alone.
-pub(crate) fn file(name: &str, text: &str) -> String {
-    let path = std::env::temp_dir().join(format!("stayput-cli-{}-{name}", std::process::id()));
-    std::fs::write(&path, text).unwrap();
-    path.to_string_lossy().into_owned()
+/// A file for one test, which is removed with this value; as text, its path.
+#[derive(Debug)]
+pub(crate) struct OwnFile(TempPath);
+
+impl Deref for OwnFile {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        self.0.to_str().expect("a path of text")
+    }
+}
+
+/// A file for this test alone, whose name ends so.
+pub(crate) fn file(name: &str, text: &str) -> OwnFile {
+    let mut made = tempfile::Builder::new()
+        .prefix("stayput-cli-")
+        .suffix(&format!("-{name}"))
+        .tempfile()
+        .unwrap();
+    made.write_all(text.as_bytes()).unwrap();
+    OwnFile(made.into_temp_path())
 }

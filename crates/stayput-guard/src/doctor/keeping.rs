@@ -1,5 +1,6 @@
 //! Whether there is something to put back, and for how long.
 
+use bytesize::ByteSize;
 use s3_documents::bucket::Versioning;
 use s3_documents::lifecycle::{
     Expiration, LifecycleConfiguration, LifecycleRule, NoncurrentExpiration, RuleFilter,
@@ -101,18 +102,36 @@ fn days_text(days: u64) -> String {
 
 /// What hidden versions cost if they are kept so long.
 fn cost(churn: &Churn, days: u64) -> String {
-    let bytes = churn.bytes_a_day().saturating_mul(days);
-    // Dollars to a cent need no more than 53 bits.
-    #[expect(clippy::cast_precision_loss, reason = "a sum of money in words")]
-    let gigabytes = bytes as f64 / 1e9;
+    let a_day = churn.bytes_a_day();
+    let kept = a_day.saturating_mul(days);
     let at_least = if churn.complete { "" } else { "at least " };
     format!(
-        "By the last {}, {at_least}{:.2} GB are hidden a day; kept for {} they are {gigabytes:.2} GB, {at_least}{:.2} dollars a month",
+        "By the last {}, {at_least}{} are hidden a day; kept for {} they are {}, {at_least}{} a month",
         days_text(churn.days),
-        gigabytes / f64::from(u32::try_from(days.max(1)).unwrap_or(u32::MAX)),
+        size(a_day),
         days_text(days),
-        gigabytes * DOLLARS_A_GB_MONTH
+        size(kept),
+        dollars(kept)
     )
+}
+
+/// A number of bytes in the decimal units of S3's prices.
+fn size(bytes: u64) -> String {
+    ByteSize::b(bytes).display().si().to_string()
+}
+
+/// What so many bytes cost in a month.
+fn dollars(bytes: u64) -> String {
+    // Dollars to a cent need no more than 53 bits.
+    #[expect(clippy::cast_precision_loss, reason = "a sum of money in words")]
+    let dollars = bytes as f64 / 1e9 * DOLLARS_A_GB_MONTH;
+    if bytes == 0 {
+        "0 dollars".to_owned()
+    } else if dollars < 0.01 {
+        "less than 0.01 dollars".to_owned()
+    } else {
+        format!("{dollars:.2} dollars")
+    }
 }
 
 pub(super) fn noncurrent_window(facts: &Facts, check: &mut Check) {
@@ -170,8 +189,8 @@ pub(super) fn noncurrent_window(facts: &Facts, check: &mut Check) {
             |_| String::new(),
             |c| {
                 format!(
-                    " {} bytes of hidden versions are there already.{}",
-                    c.noncurrent_bytes,
+                    " {} of hidden versions are there already.{}",
+                    size(c.noncurrent_bytes),
                     costs(needed)
                 )
             },
@@ -299,4 +318,32 @@ pub(super) fn encryption(facts: &Facts, check: &mut Check) {
         format!("The key that encrypts new objects {what}."),
     );
     check.finds(found.by(operation.map(|operation| aws("kms", operation, &[("KeyId", name)]))));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(bytes: u64) -> String {
+        let churn = Churn {
+            hidden_bytes: bytes,
+            days: 1,
+            complete: true,
+            ..Churn::default()
+        };
+        cost(&churn, 7)
+    }
+
+    #[test]
+    fn a_little_is_less_than_a_cent_and_not_nothing() {
+        assert_eq!((size(0), dollars(0)), ("0 B".to_owned(), "0 dollars".to_owned()));
+        assert_eq!(size(999), "999 B");
+        assert_eq!(size(34_000), "34.0 kB");
+        assert_eq!(dollars(34_000), "less than 0.01 dollars");
+        assert_eq!(
+            (size(120_000_000_000), dollars(120_000_000_000)),
+            ("120.0 GB".to_owned(), "2.76 dollars".to_owned())
+        );
+        assert!(!of(34_000).contains("0.00"), "{}", of(34_000));
+    }
 }

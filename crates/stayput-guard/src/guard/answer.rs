@@ -126,6 +126,7 @@ where
             .collect();
         verdicts.sort_by(|a, b| a.verdict.location.cmp(&b.verdict.location));
         report.verdicts = verdicts;
+        report.warnings.extend(self.survey.unkept.warning());
     }
 
     /// Copies state files first, then each `_metadata` once everything it names is there.

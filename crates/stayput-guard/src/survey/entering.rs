@@ -57,7 +57,9 @@ impl Survey {
         self.mark_kept(eyes, metadata);
         if let Some(sidecar) = sidecar {
             // Without it the next process that begins reads the `_metadata` itself, and tries again.
-            let _ = eyes.memory.keep_sidecar(metadata, sidecar).await;
+            if let Err(e) = eyes.memory.keep_sidecar(metadata, sidecar).await {
+                self.unkept.add(e);
+            }
         }
     }
 

@@ -7,7 +7,7 @@ use stayput_core::version::VersionId;
 
 use super::fetch::{Fetched, Longer, fetch, fetch_at_most, part_of};
 use super::{CONCURRENT, Eyes};
-use crate::port::{Journal, ObjectBody, ObjectHead, PortErrorKind, Reading};
+use crate::port::{Journal, ObjectBody, ObjectHead, PortError, PortErrorKind, Reading};
 
 /// What came of asking for one `_metadata`.
 pub(super) enum Asked {
@@ -15,6 +15,37 @@ pub(super) enum Asked {
     Itself(Fetched),
     /// What is kept of it.
     Kept(Box<Kept>),
+}
+
+/// Sidecars that couldn't be written in a call.
+#[derive(Debug, Default)]
+pub(crate) struct Unkept {
+    count: u64,
+    first: Option<PortError>,
+}
+
+impl Unkept {
+    pub(super) fn add(&mut self, error: PortError) {
+        self.count += 1;
+        self.first.get_or_insert(error);
+    }
+
+    /// What people are told of all of them together, and what helps; `None`: there are none.
+    pub(crate) fn warning(&mut self) -> Option<String> {
+        let Self { count, first } = std::mem::take(self);
+        let first = first?;
+        let (sidecars, those) = match count {
+            1 => ("1 sidecar".to_owned(), "that _metadata"),
+            n => (format!("{n} sidecars"), "those _metadata"),
+        };
+        let mut text = format!(
+            "{sidecars} couldn't be written: {first}. Nothing is less safe by it; whoever begins anew reads {those} whole, which is slower"
+        );
+        if first.kind == PortErrorKind::Denied {
+            text.push_str(". Allow s3:PutObject below the control prefix");
+        }
+        Some(text)
+    }
 }
 
 /// The sidecar of a `_metadata` that is there.

@@ -42,7 +42,7 @@ fn a_bucket_that_has_everything_is_fine_and_every_check_says_what_it_saw() {
     // One gigabyte in two days, kept for a week.
     assert!(
         window.seen[0]
-            .contains("0.50 GB are hidden a day; kept for 7 days they are 3.50 GB, 0.08 dollars a month"),
+            .contains("500.0 MB are hidden a day; kept for 7 days they are 3.5 GB, 0.08 dollars a month"),
         "{window:?}"
     );
 }

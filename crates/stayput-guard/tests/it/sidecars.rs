@@ -66,6 +66,38 @@ async fn what_one_process_read_the_next_one_reads_by_its_sidecar() {
 }
 
 #[tokio::test]
+async fn sidecars_that_cant_be_written_are_told_of_once_a_call_with_what_helps() {
+    let lab = lab();
+    let needed = &lab.shared_of_head()[0];
+    let told = lab.delete(Who::Alice, needed);
+    lab.model.advance(SETTLE + MINUTE);
+    lab.model.plan(
+        Fault::answers(PortErrorKind::Denied)
+            .on("PutObject")
+            .key("/sidecar/")
+            .always(),
+    );
+    let report = lab.guard().handle(&[told]).await;
+    assert_eq!(*done_about(&report, needed), COPIED, "it is no less safe");
+    let [warning] = report.warnings.as_slice() else {
+        panic!("{:?}", report.warnings)
+    };
+    for part in [
+        "2 sidecars couldn't be written",
+        "Nothing is less safe",
+        "slower",
+        "s3:PutObject below the control prefix",
+    ] {
+        assert!(warning.contains(part), "{part}: {warning}");
+    }
+    // Where all is well there is nothing to say.
+    let lab = self::lab();
+    let told = lab.delete(Who::Alice, needed);
+    lab.model.advance(SETTLE + MINUTE);
+    assert_eq!(lab.guard().handle(&[told]).await.warnings, [""; 0]);
+}
+
+#[tokio::test]
 async fn a_small_metadata_has_none_and_costs_no_request_more() {
     let mut lab = lab();
     lab.mandate.sidecars_from = 1 + real_metadata(7).len().max(real_metadata(8).len()) as u64;
