@@ -94,7 +94,7 @@ fn finding(code: FindingCode) -> Finding {
     }
     let after = |days: u64| std::time::Duration::from_secs(days * 86_400 + 3600);
     if code == FindingCode::DeletedNeeded {
-        finding.recovers(Way::Copied, &finding.examples[0].clone(), Some("v1"), made::now());
+        finding.recovers(Way::Copied, finding.examples[0].clone(), Some("v1"), made::now());
     }
     finding.deadline = days.map(|days| made::now().plus(after(days)));
     finding
