@@ -101,7 +101,16 @@ impl Loss {
             MetadataState::Hidden { at, .. } => Some(*at),
             MetadataState::Stands | MetadataState::Gone => None,
         };
+        // What a rule takes at midnight is no part of what a person deleted just before.
+        let by_a_stranger = matches!(
+            metadata,
+            MetadataState::Hidden {
+                cause: Cause::Foreign(_),
+                ..
+            }
+        );
         let near = |m: &MissingObject| match (hidden_at, marker_time(&m.history)) {
+            (_, Some(_)) if by_a_stranger && m.cause == Cause::Lifecycle => false,
             (Some(at), Some(marker)) => marker.since(at) <= WHOLE_WITHIN && at.since(marker) <= WHOLE_WITHIN,
             // Purged with its marker: gone, whenever that was.
             (_, None) => true,

@@ -130,6 +130,17 @@ fn whole_is_metadata_and_every_own_file_within_an_hour() {
 }
 
 #[test]
+fn what_a_rule_takes_at_midnight_is_no_part_of_what_a_person_deleted_just_before() {
+    let names = ["cp/j/chk-8/a", "cp/j/chk-8/b"];
+    let rest_by = |cause: Cause| {
+        let rest = [("cp/j/chk-8/a", 20, foreign()), ("cp/j/chk-8/b", 20, cause)];
+        loss_by(&names, &rest, &[]).whole
+    };
+    assert!(rest_by(foreign()));
+    assert!(!rest_by(Cause::Lifecycle));
+}
+
+#[test]
 fn what_flink_had_taken_before_cant_go_with_the_rest() {
     let names = ["cp/j/chk-8/a", "cp/j/chk-8/b"];
     let taken_before = |cause: Cause| {

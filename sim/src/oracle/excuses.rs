@@ -92,22 +92,22 @@ impl Oracle<'_> {
                 && self.told_as(hiding) == ToldAs::Flink
                 && self.ledger.last_why(key) == Some("dormant")
         };
+        // In the night in which its `_metadata` goes for good it may go first: nobody can be restored from that any more, and whether people know of that loss
+        // decides for both.
+        if key != metadata
+            && let Some(of_metadata) = scene.store.hiding(metadata)
+            && scene
+                .store
+                .was_gone_for_good(metadata, &need.snapshot.etag, scene.store.now())
+            && self
+                .ledger
+                .was_told_about("purged_version", metadata, of_metadata.at)
+        {
+            return None;
+        }
         if !scene.store.has_version(key, length) {
             // It went while nothing in the settings said that anything lies there, or before the first sweep after that.
             if self.went_unwatched(scene, need, key, hiding) {
-                return None;
-            }
-            // What goes for good in the night in which its `_metadata` does may go first: nobody can be restored from that any more, and whether people know
-            // of that loss decides for both.
-            if key != metadata
-                && let Some(of_metadata) = scene.store.hiding(metadata)
-                && scene
-                    .store
-                    .was_gone_for_good(metadata, &need.snapshot.etag, scene.store.now())
-                && self
-                    .ledger
-                    .was_told_about("purged_version", metadata, of_metadata.at)
-            {
                 return None;
             }
             // Nobody can bring it back; people must know.

@@ -334,10 +334,11 @@ impl<'w> Oracle<'w> {
                 .any(|o| o.completed > c.completed)
         };
         let listed = scene.store.now() - SEEN_WITHIN;
-        let mut naming = self
-            .ledger
-            .all()
-            .filter(|c| c.completed < listed && stands(c) && names(c) && is_known(c));
+        let stood = |c: &&Checkpoint| {
+            let came_back = self.ledger.restored_after(&c.metadata, listed);
+            c.completed < listed && !came_back && stands(c)
+        };
+        let mut naming = self.ledger.all().filter(|c| stood(c) && names(c) && is_known(c));
         let naming = naming.find(is_newest)?;
         let what = format!("{} [{}], which {} names", said.key, said.cause, naming.metadata);
         Some(self.violation(scene, UNREFERENCED, what))
