@@ -324,7 +324,7 @@ impl Function {
                         sequencer: None,
                         region: None,
                         source,
-                        agent: Agent::Unknown,
+                        agent: agent.clone(),
                     })
                 })
             }

@@ -38,6 +38,9 @@ pub enum Length {
 /// So many in a thousand histories have sidecars.
 const SIDECARS: u32 = 200;
 
+/// And in so many of those on trial the function is told of its own copies.
+const OWN_COPIES: u32 = 500;
+
 /// Which histories.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Histories {
@@ -91,6 +94,7 @@ pub fn scenario(seed: u64, which: Histories) -> Scenario {
     unhiding::add(&mut scenario, which.on_trial);
     scenario.world.sidecars = Dice::for_purpose(seed, 45).per_mille(SIDECARS);
     if which.on_trial {
+        scenario.world.own_copies_told = Dice::for_purpose(seed, 46).per_mille(OWN_COPIES);
         archives::add(&mut scenario);
         settings::add(&mut scenario);
     }
@@ -147,6 +151,7 @@ fn world(dice: &mut Dice, pace: Pace) -> World {
         throttled: 0,
         unhides: Unhides::Nowhere,
         sidecars: false,
+        own_copies_told: false,
         jobs: (0..jobs).map(|n| job(dice, n)).collect(),
     }
 }

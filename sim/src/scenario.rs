@@ -67,6 +67,9 @@ pub struct World {
     /// Every `_metadata` has a sidecar, however small.
     #[serde(default)]
     pub sidecars: bool,
+    /// Whether the function is told of its own copies too, as it is where the bucket tells of what is created.
+    #[serde(default)]
+    pub own_copies_told: bool,
     /// The jobs that run when the history begins.
     pub jobs: Vec<JobSpec>,
 }

@@ -332,6 +332,13 @@ impl Store {
         }
     }
 
+    /// S3 tells of a copy that the guard made, as of anything that is written.
+    pub fn tell_of_copy(&mut self, key: &str) {
+        if let Some(top) = self.bucket.current(key) {
+            self.tell(key, Happened::Written(top.id.to_string()), Hand::Guard);
+        }
+    }
+
     /// Whether somebody ever wrote half of this object over it.
     pub fn was_spoilt(&self, key: &str) -> bool {
         self.spoilt.contains(key)

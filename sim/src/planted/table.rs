@@ -474,4 +474,11 @@ pub const ALL: &[Planted] = &[
         find: "        if stands_for != (",
         replace: "        if !FAULT && stands_for != (",
     },
+    Planted {
+        name: "our own copies pass for new",
+        danger: "what comes back looks as if a job had just written it, and the one that it is newer than is needed no more",
+        file: "crates/stayput-guard/src/survey/fetch.rs",
+        find: "    head.metadata_value(copy_metadata::SOURCE_LAST_MODIFIED)",
+        replace: "    head.metadata_value(copy_metadata::SOURCE_LAST_MODIFIED)\n        .filter(|_| !FAULT)",
+    },
 ];

@@ -167,6 +167,12 @@ impl Run<'_> {
             }
             if self.store.is_visible(key) {
                 self.store.note_restored(key);
+                if self.scenario.world.own_copies_told {
+                    self.store.tell_of_copy(key);
+                    if self.scenario.world.created_told && key.ends_with("/_metadata") {
+                        self.happened("copies of a _metadata of which the function is told itself");
+                    }
+                }
             }
         }
         called.copied.retain(|copy| !called.repaired.contains(copy));
