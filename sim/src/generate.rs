@@ -41,6 +41,9 @@ const SIDECARS: u32 = 200;
 /// And in so many of those on trial the function is told of its own copies.
 const OWN_COPIES: u32 = 500;
 
+/// And in so many of those the pointers of HA stores hold what Flink writes.
+const READABLE_POINTERS: u32 = 700;
+
 /// Which histories.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Histories {
@@ -94,6 +97,10 @@ pub fn scenario(seed: u64, which: Histories) -> Scenario {
     unhiding::add(&mut scenario, which.on_trial);
     scenario.world.sidecars = Dice::for_purpose(seed, 45).per_mille(SIDECARS);
     if which.on_trial {
+        let readable_pointers = Dice::for_purpose(seed, 48).per_mille(READABLE_POINTERS);
+        for job in &mut scenario.world.jobs {
+            job.readable_pointers = readable_pointers;
+        }
         scenario.world.own_copies_told = Dice::for_purpose(seed, 46).per_mille(OWN_COPIES);
         archives::add(&mut scenario);
         settings::add(&mut scenario);
@@ -202,6 +209,7 @@ fn job(dice: &mut Dice, number: usize) -> JobSpec {
         layout: Layout::Plain,
         zero_id: false,
         ha: false,
+        readable_pointers: false,
         entropy: false,
         sink: None,
     }

@@ -367,10 +367,11 @@ fn scene<'s>(
 ) -> Scene<'s> {
     let wanted = jobs.iter().flat_map(Job::could_restore);
     let kept = savepoints.iter().filter(|s| s.wanted).map(|s| &s.snapshot);
+    let held = jobs.iter().flat_map(|j| j.held_by_its_store(store));
     Scene {
         store,
         needs: needs(jobs, savepoints),
-        wanted: wanted.chain(kept).collect(),
+        wanted: wanted.chain(kept).chain(held).collect(),
         jobs,
         directories: jobs.len() + savepoints.len(),
         paused: function.is_paused(),

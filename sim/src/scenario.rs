@@ -204,6 +204,9 @@ pub struct JobSpec {
     /// High availability: a pointer to each retained checkpoint lies in the HA store's directory.
     #[serde(default)]
     pub ha: bool,
+    /// And that pointer holds the whole checkpoint, as Flink writes it; otherwise bytes that nobody can read.
+    #[serde(default)]
+    pub readable_pointers: bool,
     /// Its files lie under random prefixes (`s3.entropy.key`).
     #[serde(default)]
     pub entropy: bool,

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use s3_model::Model;
+use stayput_core::ha;
 use stayput_core::location::ObjectLocation;
 use stayput_core::metadata::{references, take};
 use stayput_core::root::Roots;
 use stayput_core::sinks::find;
 use stayput_core::timestamp::Timestamp;
-use stayput_sim::actors::{Completed, Job, Place};
+use stayput_sim::actors::{Completed, File, Job, Place};
 use stayput_sim::clock::BEGINNING;
 use stayput_sim::dice::Dice;
 use stayput_sim::generate::{Histories, scenario};
@@ -138,7 +139,8 @@ fn what_a_job_writes_is_read_as_what_it_says() {
                     operators: 3,
                     layout: *layout,
                     zero_id: false,
-                    ha: false,
+                    ha: true,
+                    readable_pointers: true,
                     entropy,
                     sink: None,
                 };
@@ -201,9 +203,30 @@ fn is_read_as_it_says(spec: JobSpec) {
         "{spec:?}"
     );
     assert_eq!(sinks.files.is_empty(), spec.sink.is_none(), "{spec:?}");
-    let state = newest.files.iter().filter(|f| f.place != Place::Tail);
+    let of_state = |f: &&File| !matches!(f.place, Place::Tail | Place::Pointer);
+    let state = newest.files.iter().filter(of_state);
     let says: BTreeSet<String> = state.map(|f| f.key.clone()).collect();
     assert_eq!(read, says, "{spec:?}");
+    let pointer = newest.files.iter().find(|f| f.place == Place::Pointer).unwrap();
+    assert!(ha::is_completed_checkpoint(&pointer.key));
+    let named = ha::take(&store.bytes(&pointer.key).unwrap(), &Roots::new(Vec::new()));
+    let named = named.unwrap_or_else(|e| panic!("{spec:?}: {e:?}")).unwrap();
+    let by_pointer: BTreeSet<String> = named
+        .references
+        .iter()
+        .map(|(at, _)| at.key().to_owned())
+        .collect();
+    assert_eq!(by_pointer, says, "{spec:?}");
+    assert_eq!(named.metadata, location, "{spec:?}");
+    assert_eq!(named.directories.len(), directories, "{spec:?}");
+    assert_eq!(named.checkpoint_id, newest.id, "{spec:?}");
+    for (at, extent) in &named.references {
+        let size = newest.length_of(at.key()).unwrap();
+        assert!(
+            extent.is_plain_length(size),
+            "{spec:?}: {at} of {size} bytes, {extent:?}"
+        );
+    }
     let merged = spec.layout == Layout::Merged;
     assert_eq!(
         directories > 0,

@@ -13,6 +13,7 @@ use super::sink::{self, Sink, SinkStates};
 use crate::clock::Millis;
 use crate::dice::Dice;
 use crate::scenario::{Claim, JobSpec, Layout};
+use crate::store::Store;
 pub(crate) use savepoint::dispose;
 
 /// How a job ended.
@@ -226,6 +227,14 @@ impl Job {
         let any = self.runs() || self.wanted || self.fallback;
         let is_given_away = |c: &Checkpoint| self.given_away.as_ref() == Some(&c.metadata);
         self.retained.iter().filter(move |c| any && !is_given_away(c))
+    }
+
+    /// The checkpoints that its HA store has pointers to: a JobManager that begins there restores from them, whatever the owner had in mind.
+    pub fn held_by_its_store<'j>(&'j self, store: &'j Store) -> impl Iterator<Item = &'j Checkpoint> {
+        let reads = self.spec.readable_pointers;
+        let is_held = move |c: &&Checkpoint| c.keys(Place::Pointer).any(|key| store.is_visible(key));
+        let held = self.retained.iter().filter(move |_| reads).filter(is_held);
+        held.filter(|c| self.given_away.as_ref() != Some(&c.metadata))
     }
 
     /// Its checkpoints, whether anybody wants them or not.

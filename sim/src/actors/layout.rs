@@ -53,10 +53,14 @@ impl Job {
         }
     }
 
+    /// The key prefix of its HA store.
+    pub(crate) fn store(&self) -> String {
+        format!("{POINTERS}cluster-{}/", self.number)
+    }
+
     /// A new pointer of the HA store to a checkpoint, `completedCheckpoint` and 12 hex digits; `None`: there is no such store.
     pub(super) fn pointer_key(&self, dice: &mut Dice) -> Option<String> {
-        let cluster = self.number;
-        (self.spec.ha).then(|| format!("{POINTERS}cluster-{cluster}/completedCheckpoint{}", hex(dice, 12)))
+        (self.spec.ha).then(|| format!("{}completedCheckpoint{}", self.store(), hex(dice, 12)))
     }
 
     /// Below the job's directory: that of the TaskManager's own merged files, and that of the subtask's shared ones.

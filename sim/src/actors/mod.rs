@@ -2,11 +2,13 @@
 
 mod checkpoint;
 mod cleanup;
+mod java;
 mod job;
 mod layout;
 mod metadata;
 mod names;
 pub mod people;
+mod pointer;
 pub mod rules;
 mod sink;
 mod sink_state;

@@ -107,10 +107,16 @@ impl Oracle<'_> {
         let mut found = Vec::new();
         self.ledger.copies += 1;
         let works_with = scene.jobs.iter().any(|j| j.works_with(key));
+        let said = called.said.iter().find(|s| s.key == key);
+        let about = said.and_then(|s| s.about.as_deref()).unwrap_or(key);
         if !works_with && !scene.wanted.iter().any(|c| c.needs(key)) {
-            self.ledger
-                .unneeded
-                .push(format!("{key}, which lay in an archive"));
+            if self.is_left_in_a_store(scene, about) {
+                self.ledger.ended_unseen += 1;
+            } else {
+                self.ledger
+                    .unneeded
+                    .push(format!("{key}, which lay in an archive"));
+            }
         }
         // What lies above the version that was copied is the copy: whatever else anybody did there meanwhile stays as it is.
         let versions = scene.store.versions(key);

@@ -10,6 +10,14 @@ use crate::function::{Called, Did};
 use crate::store::{Hand, Hiding};
 
 impl Oracle<'_> {
+    /// Whether the HA store has a pointer to this `_metadata` that a job would have deleted, had somebody else not hidden it before: it came back, and what it
+    /// names counts as the checkpoint of a job that runs.
+    pub(super) fn is_left_in_a_store(&self, scene: &Scene<'_>, metadata: &str) -> bool {
+        let its = self.ledger.all().filter(|c| c.metadata == metadata);
+        let mut pointers = its.flat_map(|c| &c.files).filter(|f| f.place == Place::Pointer);
+        pointers.any(|f| scene.store.is_visible(&f.key) && scene.store.was_meant_to_go(&f.key))
+    }
+
     /// Whether anything may be copied at this time.
     pub(super) fn look_at_when(&self, scene: &Scene<'_>, called: &Called, key: &str) -> Vec<Violation> {
         let mut broken = Vec::new();
@@ -54,9 +62,9 @@ impl Oracle<'_> {
             );
             // A job ended, but of what somebody had hidden before it left no mark: nobody can know.
             let ended_unseen = scene.store.was_meant_to_go(key)
-                || said
-                    .and_then(|s| s.about.as_ref())
-                    .is_some_and(|about| scene.store.was_meant_to_go(about));
+                || said.and_then(|s| s.about.as_ref()).is_some_and(|about| {
+                    scene.store.was_meant_to_go(about) || self.is_left_in_a_store(scene, about)
+                });
             // The guard says that it couldn't judge, and it couldn't: it may not read what this job holds, or somebody wrote over it.
             let unreadable = |c: &&Checkpoint| {
                 let beside = key.contains(c.job_directory());

@@ -202,7 +202,9 @@ impl Run<'_> {
         let age = now - newest;
         let ended = there().all(|j| j.ended.is_some_and(|e| now - e.at > 2 * DAY));
         let long_ago = ended && age > 30 * DAY && age > 10 * interval;
-        if !long_ago || is_shared {
+        // Nor does anybody who sees pointers in its HA store: what that names runs as soon as a JobManager does.
+        let is_held = there().any(|j| j.spec.readable_pointers && !self.store.visible(&j.store()).is_empty());
+        if !long_ago || is_shared || is_held {
             return;
         }
         // Of entropy the owner knows, and deletes what lies elsewhere too.

@@ -5,6 +5,7 @@ use crate::actors::checkpoint::{Checkpoint, File, Place};
 use crate::actors::cleanup::{self, Discarded, Why};
 use crate::actors::layout::LOG;
 use crate::actors::metadata::{Handle, Keyed, Metadata, Path, Subtask};
+use crate::actors::pointer::Pointer;
 use crate::actors::sink;
 use crate::clock::{Millis, SECOND};
 use crate::dice::Dice;
@@ -115,7 +116,8 @@ impl Job {
         self.live.push(new(self.shared_key(subtask, dice)));
     }
 
-    fn bytes_of(&self, upload: &Upload) -> Vec<u8> {
+    /// What each subtask's state is made of, as handles.
+    fn subtasks_of<'u>(&'u self, upload: &'u Upload) -> Vec<Subtask<'u>> {
         let Upload {
             id,
             files,
@@ -164,17 +166,38 @@ impl Job {
                 keyed,
             }
         });
+        subtasks.collect()
+    }
+
+    fn bytes_of(&self, upload: &Upload) -> Vec<u8> {
+        let own = format!("{}chk-{}/", self.directory, upload.id);
         Metadata {
             format: match self.spec.release {
                 Release::UpTo114 => 3,
                 Release::Of116 => 4,
                 Release::From119 | Release::From119Sequential => 5,
             },
-            checkpoint_id: i64::try_from(*id).unwrap_or(i64::MAX),
+            checkpoint_id: i64::try_from(upload.id).unwrap_or(i64::MAX),
             operator: [self.spec.operators; 16],
             retained_on_cancel: self.spec.retained_on_cancel,
-            subtasks: subtasks.collect(),
-            sinks: sink_states.operators(self.spec, &own),
+            subtasks: self.subtasks_of(upload),
+            sinks: upload.sink_states.operators(self.spec, &own),
+        }
+        .bytes()
+    }
+
+    /// What the HA store keeps of the checkpoint.
+    fn pointer_to(&self, upload: &Upload, metadata_size: u64, completed: Millis) -> Vec<u8> {
+        let directory = format!("{}chk-{}/", self.directory, upload.id);
+        Pointer {
+            checkpoint_id: upload.id,
+            completed,
+            job_directory: &self.directory,
+            metadata_size,
+            operator: [self.spec.operators; 16],
+            subtasks: self.subtasks_of(upload),
+            sinks: upload.sink_states.operators(self.spec, &directory),
+            directory,
         }
         .bytes()
     }
@@ -207,17 +230,26 @@ impl Job {
         let bytes = self.bytes_of(&upload);
         let metadata_size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         let etag = store.put_bytes(&metadata, bytes, by);
-        let mut files = upload.files;
-        if let Some(key) = self.pointer_key(dice) {
-            let pointer = File {
+        let pointer = self.pointer_key(dice).map(|key| {
+            let size = if self.spec.readable_pointers {
+                let bytes = self.pointer_to(&upload, metadata_size, store.now());
+                let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+                store.put_bytes(&key, bytes, by);
+                size
+            } else {
+                let size = store.fresh_size();
+                store.put(&key, size, by);
+                size
+            };
+            File {
                 key,
-                size: store.fresh_size(),
+                size,
                 place: Place::Pointer,
                 subtask: 0,
-            };
-            store.put(&pointer.key, pointer.size, by);
-            files.push(pointer);
-        }
+            }
+        });
+        let mut files = upload.files;
+        files.extend(pointer);
         self.retained.push_back(Checkpoint {
             id: upload.id,
             metadata,
