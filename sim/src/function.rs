@@ -3,9 +3,11 @@
 
 mod anew;
 mod outcome;
+mod settings;
 
 pub use anew::Anew;
 use outcome::{take_calls, take_report};
+use settings::Settings;
 
 use std::collections::BTreeSet;
 use std::pin::pin;
@@ -16,22 +18,17 @@ use std::time::Duration;
 use s3_documents::bucket::Versioning;
 use s3_documents::notification::{Agent, CreatedObject, DeletedObject, Deletion, OtherEvent, Record, Source};
 use s3_model::{Fault, Model, ModelBucket, ModelJournal};
-use stayput_core::cause::Principals;
-use stayput_core::metadata_limit::MetadataLimit;
 use stayput_core::report::finding::Finding;
-use stayput_core::root::{Root, RootKind, Roots, Strategy};
-use stayput_core::timestamp::Timestamp;
-use stayput_core::verdict::Policy;
 use stayput_core::version::VersionId;
 use stayput_guard::batch::{Answer, Message};
 use stayput_guard::guard::{Acting, Guard};
-use stayput_guard::mandate::{Mandate, SIDECARS_FROM};
+use stayput_guard::mandate::Mandate;
 use stayput_guard::port::PortErrorKind;
 
 use crate::actors::{LOG, OUTPUT, POINTERS};
-use crate::clock::{BEGINNING, Millis};
+use crate::clock::Millis;
 use crate::dice::Dice;
-use crate::scenario::{Change, Denied, Layout, Telling, Unhides, World};
+use crate::scenario::{Change, Denied, Telling, World};
 use crate::store::{BUCKET, Event, Hand, Happened};
 
 const FLINK: &str = "AROAFLINK";
@@ -170,10 +167,7 @@ struct Waiting {
 pub struct Function {
     world: World,
     mandate: Mandate,
-    /// Whether the settings name the role of the jobs.
-    named: bool,
-    /// Whether the settings have a root for savepoints.
-    savepoints: bool,
+    settings: Settings,
     control: ModelBucket,
     instances: Vec<Instance>,
     queue: Vec<Waiting>,
@@ -194,57 +188,6 @@ fn at_once<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// `named`: the settings name the role of the jobs; `savepoints`: there is a root for them.
-fn mandate(world: &World, named: bool, savepoints: bool) -> Mandate {
-    let root = |prefix: &str, kind, entropy| {
-        let mut root = Root::new(&format!("s3://{BUCKET}/{prefix}"), kind, entropy)
-            .unwrap_or_else(|e| unreachable!("a root of the simulation: {e}"));
-        root.strategy = match (world.unhides, kind) {
-            (Unhides::Everywhere, _) | (Unhides::Checkpoints, RootKind::Checkpoints) => Strategy::Unhide,
-            (Unhides::Checkpoints | Unhides::Nowhere, _) => Strategy::Copy,
-        };
-        root
-    };
-    let mut roots = Vec::new();
-    if savepoints {
-        roots.push(root("sp/", RootKind::Savepoints, None));
-    }
-    roots.push(if world.jobs.iter().any(|j| j.entropy) {
-        root("_entropy_/cp/", RootKind::Checkpoints, Some("_entropy_"))
-    } else {
-        root("cp/", RootKind::Checkpoints, None)
-    });
-    if world.jobs.iter().any(|j| j.ha) {
-        roots.push(root(POINTERS, RootKind::Ha, None));
-    }
-    if world.jobs.iter().any(|j| j.layout == Layout::Changelog) {
-        roots.push(root(LOG, RootKind::Dstl, None));
-    }
-    if world.jobs.iter().any(|j| j.sink.is_some()) {
-        roots.push(root(OUTPUT, RootKind::Sink, None));
-    }
-    Mandate {
-        roots: Roots::new(roots),
-        control: None,
-        principals: Principals {
-            flink: if named { vec![FLINK.to_owned()] } else { Vec::new() },
-            ours: vec![OURS.to_owned()],
-        },
-        policy: Policy {
-            settle: Duration::from_secs(300),
-            dormant_after: Duration::from_secs(90 * 86_400),
-        },
-        catalogue_max_age: Duration::from_secs(300),
-        metadata_limit: MetadataLimit::of_settings(1 << 24),
-        sidecars_from: if world.sidecars { 1 } else { SIDECARS_FROM },
-        protect_since: world
-            .installed
-            .map(|after| Timestamp::from_millis(BEGINNING + after)),
-        objects_per_day: world.objects_per_day,
-        bytes_per_day: world.bytes_per_day.unwrap_or(1 << 40),
-    }
-}
-
 impl Function {
     /// As it is deployed in a world.
     pub fn new(model: &Model, world: &World, control: &str) -> Self {
@@ -254,11 +197,10 @@ impl Function {
             judge: None,
             lives: 0,
         });
-        let named = world.telling != Telling::NoPrincipals;
+        let settings = Settings::of(world);
         Self {
-            mandate: mandate(world, named, true),
-            named,
-            savepoints: true,
+            mandate: settings.mandate(world),
+            settings,
             world: world.clone(),
             control,
             instances: instances.collect(),
@@ -421,11 +363,13 @@ impl Function {
             }
             Change::Code => {}
             Change::Unhides(unhides) => self.world.unhides = unhides,
-            Change::Principals(named) => self.named = named,
-            Change::Savepoints(watched) => self.savepoints = watched,
+            Change::Principals(_) | Change::AnothersRole => {}
+            Change::Savepoints(watched) => self.settings.savepoints = watched,
+            Change::Checkpoints(watched) => self.settings.checkpoints = watched,
         }
+        self.settings.named = self.settings.named.changed(change);
         let policy = self.mandate.policy;
-        self.mandate = mandate(&self.world, self.named, self.savepoints);
+        self.mandate = self.settings.mandate(&self.world);
         self.mandate.policy = policy;
         for instance in &mut self.instances {
             instance.judge = None;

@@ -49,8 +49,8 @@ const READABLE_POINTERS: u32 = 700;
 pub struct Histories {
     /// How long each is.
     pub length: Length,
-    /// Whether archives, settings that change and noncurrent rules of a day or three are in some of them too: there the guard and its judge don't agree yet often enough, so that nobody's
-    /// gate rests on them.
+    /// Whether archives, settings that change, noncurrent rules of a day or three, readable pointers of HA stores and the function's own copies as news are in some of them too: there
+    /// the guard and its judge don't agree yet often enough, so that nobody's gate rests on them.
     pub on_trial: bool,
 }
 
@@ -104,6 +104,7 @@ pub fn scenario(seed: u64, which: Histories) -> Scenario {
         scenario.world.own_copies_told = Dice::for_purpose(seed, 46).per_mille(OWN_COPIES);
         archives::add(&mut scenario);
         settings::add(&mut scenario);
+        settings::add_mistakes(&mut scenario);
     }
     scenario
 }

@@ -173,6 +173,10 @@ pub fn play(scenario: &Scenario, traced: bool) -> Played {
         .or_default() += ledger.as_a_rule;
     *run.played
         .happened
+        .entry("copies of what a job deleted itself while the settings named another's role")
+        .or_default() += ledger.as_a_stranger;
+    *run.played
+        .happened
         .entry("proofs of restores that a second reader checked")
         .or_default() += ledger.proofs;
     *run.played

@@ -363,10 +363,47 @@ pub enum Change {
     Code,
     /// Where it un-hides.
     Unhides(Unhides),
-    /// Whether the settings name the role of the jobs.
+    /// Whether the settings name the role of the jobs; otherwise they name none.
     Principals(bool),
     /// Whether there is a root for savepoints.
     Savepoints(bool),
+    /// Whether there is a root for checkpoints.
+    Checkpoints(bool),
+    /// The settings name a role for the jobs, and it isn't theirs.
+    AnothersRole,
+}
+
+/// Which role the settings say the jobs have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Named {
+    /// Theirs.
+    Theirs,
+    /// None.
+    None,
+    /// Another's.
+    Anothers,
+}
+
+impl Named {
+    /// As a world begins.
+    pub fn in_a_world(telling: Telling) -> Self {
+        if telling == Telling::NoPrincipals {
+            Self::None
+        } else {
+            Self::Theirs
+        }
+    }
+
+    /// After this change.
+    #[must_use]
+    pub fn changed(self, change: Change) -> Self {
+        match change {
+            Change::Principals(true) => Self::Theirs,
+            Change::Principals(false) => Self::None,
+            Change::AnothersRole => Self::Anothers,
+            _ => self,
+        }
+    }
 }
 
 /// What a restored job may do with what it was restored from.

@@ -89,6 +89,9 @@ fn every_kind_of_job_and_every_hand_happens() {
         "copies of what lay in an archive onto itself",
         "deletions of what was just thawed",
         "copies of a _metadata of which the function is told itself",
+        "deployments without a root for checkpoints",
+        "deployments that name another's role",
+        "copies of what a job deleted itself while the settings named another's role",
     ] {
         let times = tally.happened.get(what).copied().unwrap_or(0);
         assert!(times > 0, "{what}: never, in {tally}");

@@ -1,5 +1,5 @@
 //! What a share of the histories have besides: deployments that change what the settings say of roots, of Flink's role, of un-hiding, and whether it restores at all.
-//! Dice of their own decide.
+//! In some of them a mistake is mended: checkpoints lay under no root, or the role that was named wasn't that of the jobs. Dice of their own decide.
 
 use crate::clock::{HOUR, MINUTE};
 use crate::dice::Dice;
@@ -31,6 +31,33 @@ pub(super) fn add(scenario: &mut Scenario) {
     } else {
         (first, second)
     };
+    deploy(scenario, first, second, &mut dice);
+}
+
+/// So many in a thousand histories have a mistake in the settings.
+const MISTAKES: u32 = 120;
+
+/// Adds a mistake in the settings, and how it is mended.
+pub(super) fn add_mistakes(scenario: &mut Scenario) {
+    let mut dice = Dice::for_purpose(scenario.seed, 47);
+    if !dice.per_mille(MISTAKES) {
+        return;
+    }
+    let (mistake, mended) = match dice.below(2) {
+        0 => (Change::Checkpoints(false), Change::Checkpoints(true)),
+        _ => (Change::AnothersRole, Change::Principals(true)),
+    };
+    // Nobody need ever see that a role is the wrong one.
+    let mended = if mistake == Change::AnothersRole && dice.per_mille(250) {
+        Change::Code
+    } else {
+        mended
+    };
+    deploy(scenario, mistake, mended, &mut dice);
+}
+
+/// Two deployments, often with all of the history between them.
+fn deploy(scenario: &mut Scenario, first: Change, second: Change, dice: &mut Dice) {
     let steps = &mut scenario.steps;
     let early = if dice.per_mille(500) {
         0

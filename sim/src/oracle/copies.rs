@@ -83,8 +83,15 @@ impl Oracle<'_> {
             let about = said.and_then(|s| s.about.as_deref()).unwrap_or(key);
             let seen_as_a_rules = said.is_some_and(|s| s.cause == "lifecycle");
             let as_a_rule = (seen_as_a_rules && passes_for_a_rules(key)) || passes_for_a_rules(about);
+            let of = said.and_then(|s| s.about.as_deref());
+            let as_a_stranger = self.came_back_as_a_strangers(scene, hiding.as_ref(), of);
             if ended_unseen {
                 self.ledger.ended_unseen += 1;
+            } else if as_a_stranger {
+                self.ledger.as_a_stranger += 1;
+                self.ledger
+                    .discarded_and_back
+                    .extend(key.ends_with("/_metadata").then(|| key.to_owned()));
             } else if as_a_rule {
                 self.ledger.as_a_rule += 1;
             } else if is_in_a_named_directory(scene, key) {
@@ -102,7 +109,7 @@ impl Oracle<'_> {
             let cut_short = of_cut_short(key) || self.ledger.all().any(names_it);
             if cut_short {
                 self.ledger.cut_short += 1;
-            } else if !scene.disturbed && !as_a_rule {
+            } else if !scene.disturbed && !as_a_rule && !as_a_stranger {
                 wrong(LEFT_ALONE, format!("{key} was restored, which Flink deleted"));
             }
             // What is left of a snapshot whose `_metadata` went long before isn't deleted as a whole.
@@ -132,6 +139,10 @@ impl Oracle<'_> {
                     format!("{key} was restored, which its owner deleted"),
                 );
             }
+        }
+        if let (false, Some(hiding)) = (wanted, scene.store.came_back_after(key)) {
+            let said = called.said.iter().find(|s| s.key == key);
+            found.extend(self.look_at_strangers(scene, said, key, &hiding));
         }
         found.extend(self.look_at_when(scene, called, key));
         let mut wrong = |invariant, what: String| {

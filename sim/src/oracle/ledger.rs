@@ -60,6 +60,12 @@ pub struct Ledger {
     pub beside_unreadable: u64,
     /// Copies of what somebody hid at the midnight at which a rule would have hidden it.
     pub as_a_rule: u64,
+    /// Copies of what a job deleted itself, while the settings named another's role.
+    pub as_a_stranger: u64,
+    /// The keys of every `_metadata` that came back like that.
+    pub discarded_and_back: BTreeSet<String>,
+    /// Directories in which one of them is whole again.
+    pub(super) jobs_brought_back: BTreeSet<String>,
     /// Proofs that a second reader checked.
     pub proofs: u64,
     /// Those of tails among them.
@@ -125,7 +131,7 @@ impl Ledger {
     }
 
     /// Every snapshot that was ever complete.
-    pub(super) fn all(&self) -> impl Iterator<Item = &Checkpoint> {
+    pub fn all(&self) -> impl Iterator<Item = &Checkpoint> {
         self.written.values().flatten()
     }
 

@@ -10,6 +10,7 @@ mod reader;
 mod requests;
 mod settings;
 mod sink_reader;
+mod strangers;
 mod tails;
 mod unhiding;
 
@@ -51,6 +52,8 @@ pub const WHOLE_IN_TIME: &str =
 pub const LEFT_ALONE: &str = "what Flink alone deleted is never restored";
 /// What an owner deleted as a whole, and doesn't run, stays deleted.
 pub const STAYS_DELETED: &str = "a whole deletion on purpose of what doesn't run stays deleted";
+/// Where its own role isn't known, a job that ends looks like a stranger's whole deletion of what runs.
+pub const ONCE: &str = "a checkpoint that was deleted as a whole comes back once in its directory";
 /// A job never fails because of a restore.
 pub const NO_JOB_FAILS: &str = "a job never fails because of a restore";
 /// Only copies under a root and documents under control are written, and by an observing guard no copies.
@@ -178,7 +181,7 @@ impl<'w> Oracle<'w> {
             return found;
         }
         for need in &scene.needs {
-            if !self.is_watched(need) {
+            if !self.is_watched(&need.snapshot.metadata) {
                 continue;
             }
             found.extend(self.look_at_archives(scene, need));
@@ -321,9 +324,10 @@ impl<'w> Oracle<'w> {
             its.is_some_and(|f| !matches!(f.place, Place::Tail | Place::Pointer))
         };
         // Of what can't be read, as it lies in an archive, nobody knows what it names elsewhere; beside it nothing is called unreferenced.
+        // Nor of what lies under no root.
         let is_known = |c: &&Checkpoint| {
             let beside = said.key.contains(c.job_directory());
-            beside || scene.store.unreadable_since(&c.metadata).is_none()
+            self.is_watched(&c.metadata) && (beside || scene.store.unreadable_since(&c.metadata).is_none())
         };
         let is_newest = |c: &&Checkpoint| {
             let beside = |o: &&Checkpoint| o.job_directory() == c.job_directory() && stands(o);

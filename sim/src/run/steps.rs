@@ -1,11 +1,11 @@
 //! One step of a scenario.
 
 use super::{How, Later, MOST, Run};
-use crate::actors::Job;
 use crate::actors::people::{self, Savepoint};
+use crate::actors::{Checkpoint, Job};
 use crate::clock::{DAY, Millis};
 use crate::dice::Dice;
-use crate::scenario::{Act, Claim, Layout, Somebody, Step};
+use crate::scenario::{Act, Change, Claim, Layout, Somebody, Step};
 use crate::store::Hand;
 use crate::trace::Lane;
 
@@ -176,7 +176,11 @@ impl Run<'_> {
                     function.deploy(change);
                 }
                 self.oracle.deployed(change, now);
-                self.happened("deployments with other settings");
+                self.happened(match change {
+                    Change::Checkpoints(false) => "deployments without a root for checkpoints",
+                    Change::AnothersRole => "deployments that name another's role",
+                    _ => "deployments with other settings",
+                });
             }
             Act::Wait => {}
         }
@@ -192,6 +196,11 @@ impl Run<'_> {
         // Every run that was ever deployed there: its owner doesn't delete under one that goes on, or that somebody would come back to.
         let there = || self.jobs.iter().filter(|j| j.directory == directory);
         let mut completed: Vec<Millis> = there().flat_map(Job::checkpoints).map(|c| c.completed).collect();
+        // What its job had deleted, and came back since that was taken for a stranger, looks as if it were in use.
+        let ledger = &self.oracle.ledger;
+        let came_back = |c: &&Checkpoint| ledger.discarded_and_back.contains(&c.metadata);
+        let of_directory = ledger.all().filter(|c| c.job_directory() == directory);
+        completed.extend(of_directory.filter(came_back).map(|c| c.completed));
         completed.sort_unstable();
         let newest = completed.last().copied().unwrap_or(0);
         // With checkpoints weeks apart nobody can tell for months whether it runs.
