@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::actors::Checkpoint;
-use crate::clock::{DAY, Millis, midnight};
+use crate::clock::{DAY, HOUR, Millis, midnight};
 use crate::function::{Called, Did};
 
 /// What copies cost.
@@ -114,11 +114,11 @@ impl Ledger {
         self.purposes.push((directory.to_owned(), at));
     }
 
-    /// Whether a key that was hidden then went with a directory that its owner deleted.
+    /// Whether a key that was hidden then went with a directory that its owner deleted. That takes him less than an hour: what anybody does there later, where
+    /// the job was perhaps deployed again, isn't his purpose.
     pub(super) fn was_deleted_on_purpose(&self, key: &str, hidden: Millis) -> bool {
-        self.purposes
-            .iter()
-            .any(|(directory, at)| key.contains(directory.as_str()) && hidden >= *at)
+        let its = |directory: &str, at: Millis| key.contains(directory) && (at..at + HOUR).contains(&hidden);
+        self.purposes.iter().any(|(directory, at)| its(directory, *at))
     }
 
     pub(super) fn naming(&self, key: &str) -> Vec<&Checkpoint> {
