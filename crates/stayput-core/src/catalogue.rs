@@ -294,7 +294,8 @@ impl Catalogue {
     }
 
     /// Snapshots that can't be read and that could name this key: in whose directory it lies, or whose partial reading
-    /// names it, or whose job directory it lies in, unless a readable newer head stands beside them.
+    /// names it, or whose job directory it lies in, or under whose job's id, as the log of a changelog does elsewhere; unless a readable newer head
+    /// stands beside them.
     pub fn unreadable_near(&self, location: &ObjectLocation, plain_key: &str) -> Vec<SnapshotId> {
         let job = Place::of(plain_key).job();
         self.unreadable
@@ -308,7 +309,8 @@ impl Catalogue {
                 let near = s.metadata == *location
                     || s.owns(location.bucket(), plain_key)
                     || names_at_least.contains(location)
-                    || (s.job.bucket == location.bucket() && job == Some(s.job.prefix.as_str()));
+                    || (s.job.bucket == location.bucket() && job == Some(s.job.prefix.as_str()))
+                    || lies_under_its_id(plain_key, &s.job);
                 near && !self.readable_newer_head_beside(s)
             })
             .collect()
@@ -520,4 +522,10 @@ fn taken_from(savepoint: &Snapshot, job: &JobDirectory) -> bool {
         .strip_prefix("savepoint-")
         .and_then(|rest| rest.split('-').next().map(str::to_owned))
         .is_some_and(|start| !start.is_empty() && layout::is_job_id(&job_id) && job_id.starts_with(&start))
+}
+
+/// Whether a directory of the key is named by the job's id.
+fn lies_under_its_id(plain_key: &str, job: &JobDirectory) -> bool {
+    let id = job.prefix.trim_end_matches('/').rsplit('/').next();
+    id.is_some_and(|id| layout::is_job_id(id) && plain_key.split('/').any(|part| part == id))
 }

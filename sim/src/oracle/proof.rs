@@ -3,7 +3,7 @@
 
 use super::reader;
 use super::{Oracle, PROVEN, Scene, Violation};
-use crate::actors::{Checkpoint, is_tail_key};
+use crate::actors::{Checkpoint, LOG, is_tail_key};
 use crate::function::{Called, Said};
 use crate::store::BUCKET;
 
@@ -28,13 +28,20 @@ impl Oracle<'_> {
         Some(self.violation(scene, PROVEN, what))
     }
 
-    /// Without a proof what lies in the directory of the job whose snapshot can't be read comes back, and what that names; and what may be some sink's tail: its
+    /// Without a proof what lies in the directory of the job whose snapshot can't be read comes back, its changelog's log, and what that names; and what may be some sink's tail: its
     /// key tells no job, so any snapshot that can't be read may be the one that names it, and the record names the first of these.
     fn why_not_beside(&self, said: &Said, about: &str) -> Option<String> {
         let end = about.rfind("/chk-").or(about.rfind('/')).map_or(0, |end| end + 1);
         let names = |c: &Checkpoint| c.metadata == about && c.needs(&said.key);
-        let beside =
-            said.key.contains(&about[..end]) || is_tail_key(&said.key) || self.ledger.all().any(names);
+        let id = about[..end].trim_end_matches('/').rsplit('/').next();
+        let in_log = || {
+            let below = said.key.strip_prefix(LOG);
+            below.and_then(|below| below.split('/').next()) == id
+        };
+        let beside = said.key.contains(&about[..end])
+            || is_tail_key(&said.key)
+            || in_log()
+            || self.ledger.all().any(names);
         (!beside).then(|| format!("for want of reading {about}, which lies elsewhere"))
     }
 
