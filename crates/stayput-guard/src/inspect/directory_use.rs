@@ -1,6 +1,7 @@
 //! What happened in a job's directory after a `_metadata` of it was hidden.
 
 use stayput_core::catalogue::SnapshotId;
+use stayput_core::class::FAILED_STORE_WITHIN;
 use stayput_core::layout::{self, METADATA_FILE};
 use stayput_core::location::ObjectLocation;
 use stayput_core::loss::{DirectoryUse, WHOLE_WITHIN};
@@ -125,11 +126,15 @@ pub(super) async fn directory_use<R: Reading + Sync, J: Journal + Sync>(
             };
         }
     }
-    // One of a higher id that was complete after this was hidden shows it too, though a rule or a stranger hid that since.
+    // One of a higher id that was complete after this was hidden shows it too, though somebody hid that since; but for one that Flink took back at once, as it
+    // couldn't be stored.
     let newer_and_hidden = survey.catalogue.iter().filter_map(|(_, s)| {
         let other = s.directory_id().filter(|other| *other > own)?;
-        let by_others = s.hidden.as_ref().is_some_and(|h| !h.cause.is_flink_or_unknown());
-        let newer = s.job == job && by_others && s.written > hidden_at;
+        let was_stored = s
+            .hidden
+            .as_ref()
+            .is_some_and(|h| !h.cause.is_flink_or_unknown() || h.at.since(s.written) > FAILED_STORE_WITHIN);
+        let newer = s.job == job && was_stored && s.written > hidden_at;
         (newer && operators(s) == its_operators).then_some(other)
     });
     Ok(match newer_and_hidden.max() {

@@ -224,3 +224,23 @@ async fn a_metadata_whose_message_was_lost_comes_back_with_its_files() {
         );
     }
 }
+
+/// Who hid the old one is remembered, and that newer ones had overtaken it before Flink discarded those.
+#[tokio::test]
+async fn a_spare_that_a_stranger_hid_is_no_head_after_its_job_went_on_and_ended() {
+    let lab = Lab::new();
+    let mut guard = lab.guard();
+    guard.handle(&[lab.delete(Who::Alice, &metadata_key(7))]).await;
+    let mut by_flink = Vec::new();
+    for id in 9..=11 {
+        lab.model.advance(10 * MINUTE);
+        lab.complete(id);
+        by_flink.push(lab.delete(Who::Flink, &metadata_key(id - 1)));
+    }
+    lab.model.advance(HOUR);
+    by_flink.push(lab.delete(Who::Flink, &metadata_key(11)));
+    guard.handle(&by_flink).await;
+    lab.model.advance(3 * HOUR);
+    lab.guard().sweep().await;
+    assert_eq!(lab.copied(), [""; 0]);
+}
