@@ -144,9 +144,9 @@ impl<M: Restoring + Sync> Hand for Acting<M> {
     }
 }
 
-/// How a version comes back.
+/// By what a version comes back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Way {
+pub(crate) enum Means {
     /// By a copy.
     Copy,
     /// Its markers go, where that lasts.
@@ -176,9 +176,9 @@ pub(crate) async fn put_back<R: Reading + Sync, J: Journal + Sync, H: Hand>(
     eyes: &Eyes<'_, R, J>,
     hand: &H,
     permit: &Permit,
-    way: Way,
+    means: Means,
 ) -> Result<Done, NotPutBack> {
-    if let (true, Way::Unhide { or_copy }) = (H::ACTS, way) {
+    if let (true, Means::Unhide { or_copy }) = (H::ACTS, means) {
         if let Some(done) = unhiding::unhide(eyes, hand, permit).await {
             return Ok(done);
         }

@@ -62,11 +62,17 @@ impl Oracle<'_> {
             if live && !job.is_empty() && said.key.contains(job) {
                 return None;
             }
-            // Where it couldn't be read once more, or somebody has written over it or a rule archived it since, the record names the snapshot alone.
+            // Where it couldn't be read once more, or since then somebody has written over it or a rule archived it or took its last version, the record names the
+            // snapshot alone.
             let names =
                 |c: &Checkpoint| c.metadata == about && (c.needs(&said.key) || c.merges_beside(&said.key));
             let out_of_reach = scene.store.is_out_of_reach(about);
-            let excused = called.disturbed || scene.hindered || out_of_reach || scene.store.was_spoilt(about);
+            let is_gone = scene.store.newest_bytes(about).is_none();
+            let excused = called.disturbed
+                || scene.hindered
+                || out_of_reach
+                || is_gone
+                || scene.store.was_spoilt(about);
             if excused && self.ledger.all().any(names) {
                 return None;
             }

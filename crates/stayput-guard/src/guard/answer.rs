@@ -20,7 +20,7 @@ use super::{
 use crate::batch::{Answer, Summary};
 use crate::inspect::inspect;
 use crate::port::{PortError, PortErrorKind};
-use crate::restore::{NotPutBack, Way, put_back};
+use crate::restore::{Means, NotPutBack, put_back};
 
 /// So many copies are under way at once.
 const CONCURRENT: usize = 8;
@@ -132,7 +132,7 @@ where
     /// Copies state files first, then each `_metadata` once everything it names is there.
     async fn act(&mut self, judged: &mut Vec<Judged>) -> Vec<Done> {
         let mut done = vec![Done::Nothing; judged.len()];
-        let mut files: Vec<(usize, Permit, Way)> = Vec::new();
+        let mut files: Vec<(usize, Permit, Means)> = Vec::new();
         let mut metadata: Vec<usize> = Vec::new();
         for (n, j) in judged.iter().enumerate() {
             if let Outcome::Restore(permit) = &j.verdict.outcome {
@@ -140,7 +140,7 @@ where
                 if j.verdict.location.file_name() == METADATA_FILE && !permit.is_repair() {
                     metadata.push(n);
                 } else {
-                    files.push((n, permit.clone(), self.way(j)));
+                    files.push((n, permit.clone(), self.means(j)));
                 }
             }
         }
@@ -152,13 +152,13 @@ where
             .into_iter()
             .partition(|(_, permit, _)| permit.source().size > hand.single());
         let mut copied: Vec<(usize, Result<Done, NotPutBack>)> = stream::iter(files)
-            .map(|(n, permit, way)| async move { (n, put_back(eyes, hand, &permit, way).await) })
+            .map(|(n, permit, means)| async move { (n, put_back(eyes, hand, &permit, means).await) })
             .buffer_unordered(CONCURRENT)
             .collect()
             .await;
         // Their parts are copied at once; and where time runs short, one is whole rather than two halves.
-        for (n, permit, way) in large {
-            copied.push((n, put_back(eyes, hand, &permit, way).await));
+        for (n, permit, means) in large {
+            copied.push((n, put_back(eyes, hand, &permit, means).await));
         }
         for (n, result) in copied {
             done[n] = come_of(&mut judged[n], result);
@@ -170,8 +170,8 @@ where
             let later = match self.what_it_names(&location, judged, &done).await {
                 Ok(ItsFiles::AllThere) => {
                     if let Outcome::Restore(permit) = &judged[n].verdict.outcome {
-                        let way = self.way(&judged[n]);
-                        let result = put_back(&self.eyes, self.hand, permit, way).await;
+                        let means = self.means(&judged[n]);
+                        let result = put_back(&self.eyes, self.hand, permit, means).await;
                         done[n] = come_of(&mut judged[n], result);
                     }
                     continue;

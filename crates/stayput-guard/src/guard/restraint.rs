@@ -8,7 +8,7 @@ use stayput_core::verdict::{Basis, LaterReason};
 use super::judging::{Bench, Judged};
 use super::{Cause, Class, Done, Hand, Journal, METADATA_FILE, Outcome, Reading, Verdict};
 use crate::memory::Spent;
-use crate::restore::{NotPutBack, Way};
+use crate::restore::{Means, NotPutBack};
 
 impl<R, J, H> Bench<'_, R, J, H>
 where
@@ -120,10 +120,10 @@ where
             .map(|e| e.to_string())
     }
 
-    pub(super) fn way(&self, judged: &Judged) -> Way {
+    pub(super) fn means(&self, judged: &Judged) -> Means {
         match self.strategy(&judged.verdict) {
-            Strategy::Copy => Way::Copy,
-            Strategy::Unhide => Way::Unhide {
+            Strategy::Copy => Means::Copy,
+            Strategy::Unhide => Means::Unhide {
                 or_copy: judged.room_for_a_copy,
             },
         }
