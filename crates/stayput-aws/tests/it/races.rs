@@ -280,6 +280,8 @@ async fn a_writer_who_comes_while_the_guard_copies(server: Server) {
                     }
                     // It was seen after the copy that the writer's is on top.
                     Done::WrittenByOthers => {}
+                    // Here another can be called the latest for a moment than the one that stays on top: people are told to look, and find nothing lost.
+                    Done::Failed(why) if server == Server::SeaweedFs && why.contains(written.as_str()) => {}
                     _ => panic!("{told}"),
                 }
                 count.copied_first += 1;
