@@ -22,7 +22,12 @@ impl Oracle<'_> {
     ) -> Option<String> {
         let said = self.ledger.reported(key, hiding.at);
         let silent = || Some("nothing was restored and no finding says why".to_owned());
-        if !self.acting && self.ledger.would_restore(key, hiding.at) {
+        // Who only observed told people while there was time, also of what was gone for good when it began to restore.
+        let is_gone = || {
+            let length = need.snapshot.length_of(key);
+            length.is_some_and(|length| !scene.store.has_version(key, length))
+        };
+        if self.ledger.would_restore(key, hiding.at) && (!self.acting || is_gone()) {
             return None;
         }
         // What a `_metadata` in an archive names, an observer doesn't say: it never thaws that.
