@@ -336,9 +336,12 @@ impl Catalogue {
         })
     }
 
+    /// Whether the job has gone on from a snapshot that can't be read. In a directory of several jobs nobody knows whose it is.
     fn readable_newer_head_beside(&self, unreadable: &Snapshot) -> bool {
-        self.newer_beside(unreadable)
-            .any(|s| forms_a_group(s) && s.hidden.is_none())
+        !may_be_anothers(unreadable)
+            && self
+                .newer_beside(unreadable)
+                .any(|s| forms_a_group(s) && s.hidden.is_none())
     }
 
     /// Whether the head is another one that nobody here may read either: nothing says that it is damaged, so nobody is restored from this one.
@@ -411,7 +414,7 @@ impl Catalogue {
                     claimed.push(s.hidden.as_ref().is_some_and(taken_over));
                     members.push(s);
                 }
-            } else if matches!(s.kind, SnapshotKind::Checkpoint { .. }) {
+            } else if matches!(s.kind, SnapshotKind::Checkpoint { .. }) && !may_be_anothers(s) {
                 unreadable.push(s);
             }
         }
@@ -505,6 +508,19 @@ impl Catalogue {
                 && s.facts().is_some_and(|f| self.index.names(f.references, object))
         })
     }
+}
+
+/// Whether a checkpoint that can't be read may be another job's than those in its directory that can: what tells jobs there apart, their operators, isn't known. From
+/// what is damaged nobody restores, whosever it is.
+fn may_be_anothers(unreadable: &Snapshot) -> bool {
+    let is_damaged = matches!(
+        unreadable.contents,
+        Contents::Unreadable {
+            why: Unreadable::Damaged(_),
+            ..
+        }
+    );
+    !is_damaged && layout::may_hold_several_jobs(&unreadable.job.prefix)
 }
 
 /// Whether a savepoint's directory name says that it was taken from the job of this directory.

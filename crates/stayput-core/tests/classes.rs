@@ -11,6 +11,8 @@ use stayput_core::snapshot::{Contents, Facts, HiddenBy, Kept, Snapshot, Unreadab
 use stayput_core::timestamp::Timestamp;
 use stayput_core::version::VersionId;
 
+/// A job's directory in which no other job is, unlike `j`, whose name is no job id.
+const ALONE: &str = "2be3cab7043c112ec2d02bfe50f0feb2";
 const DORMANT_AFTER: Duration = Duration::from_secs(90 * 86_400);
 const HOUR: Duration = Duration::from_secs(3_600);
 const DAY: Duration = Duration::from_secs(86_400);
@@ -272,20 +274,41 @@ fn what_is_kept_is_running_whatever_its_age_and_place() {
     }
 }
 
+/// One that can't be read beside one that can, the newer of them second.
+fn unread_beside_read(directory: &str, why: Unreadable, unread_is_newer: bool) -> Vec<Class> {
+    let mut both = [
+        entry(&format!("{directory}/chk-8"), 2 * HOUR),
+        entry(&format!("{directory}/chk-9"), HOUR),
+    ];
+    both[usize::from(unread_is_newer)].unreadable = Some(why);
+    classes(&both)
+}
+
 #[test]
 fn a_newer_one_that_cannot_be_read_may_be_the_head() {
-    let mut unreadable = entry("j/chk-9", HOUR);
-    unreadable.unreadable = Some(Unreadable::NewerFormat(8));
-    assert_eq!(
-        classes(&[entry("j/chk-8", 2 * HOUR), unreadable.clone()])[0],
-        Class::Spare
-    );
-    let older = Entry {
-        key: "cp/j/chk-7/_metadata".into(),
-        age: 3 * HOUR,
-        ..unreadable
+    let newer_format = || Unreadable::NewerFormat(8);
+    assert_eq!(unread_beside_read(ALONE, newer_format(), true)[0], Class::Spare);
+    let [older, newer] = unread_beside_read(ALONE, newer_format(), false)[..] else {
+        panic!("two snapshots");
     };
-    assert_eq!(classes(&[entry("j/chk-8", 2 * HOUR), older])[0], Class::Running);
+    // An unread one counts by its age.
+    assert_eq!((older, newer), (Class::Spare, Class::Running));
+}
+
+#[test]
+fn where_several_jobs_may_be_what_cannot_be_read_may_be_anothers() {
+    let newer_format = || Unreadable::NewerFormat(8);
+    for shared in ["j", "00000000000000000000000000000000"] {
+        for unread_is_newer in [false, true] {
+            let classes = unread_beside_read(shared, newer_format(), unread_is_newer);
+            let unread = usize::from(unread_is_newer);
+            assert_eq!(classes[unread], Class::Resting, "{shared}");
+            assert_eq!(classes[1 - unread], Class::Running, "{shared}");
+        }
+        // From what is damaged no job is restored.
+        let damaged = || Unreadable::Damaged("it ends early".to_owned());
+        assert_eq!(unread_beside_read(shared, damaged(), false)[0], Class::Spare);
+    }
 }
 
 #[test]
@@ -431,10 +454,10 @@ fn one_that_may_not_be_read_may_be_older_than_its_copy_and_so_the_head_before_it
     let newer = |why: Unreadable| Entry {
         unreadable: Some(why),
         // Copied after the rule had taken both.
-        ..entry("j/chk-2", 9 * HOUR).hidden(HOUR, Cause::Flink)
+        ..entry(&format!("{ALONE}/chk-2"), 9 * HOUR).hidden(HOUR, Cause::Flink)
     };
     let class_beside = |newer: Entry| {
-        let older = entry("j/chk-1", 2 * DAY).hidden(rule_was_here, Cause::Lifecycle);
+        let older = entry(&format!("{ALONE}/chk-1"), 2 * DAY).hidden(rule_was_here, Cause::Lifecycle);
         let (catalogue, ids) = catalogue(&[older, newer]);
         let moment = Moment::BeforeItsOwn(now().minus(rule_was_here));
         catalogue.class(ids[0], moment, DORMANT_AFTER)
