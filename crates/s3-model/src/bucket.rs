@@ -179,7 +179,8 @@ impl ModelBucket {
 
     /// Whether the key is visible: its newest version is data.
     pub fn is_visible(&self, key: &str) -> bool {
-        self.current(key).is_some()
+        let contents = self.state.contents();
+        contents.current(key).is_some_and(|v| v.object.is_some())
     }
 
     /// The visible version of a key.

@@ -33,6 +33,10 @@ impl Call {
 
     /// The bucket, key or prefix for people: `s3://bucket/key`.
     pub fn subject(&self) -> String {
-        format!("s3://{}/{}", self.bucket, self.key)
+        subject(&self.bucket, &self.key)
     }
+}
+
+pub(crate) fn subject(bucket: &str, key: &str) -> String {
+    format!("s3://{bucket}/{key}")
 }

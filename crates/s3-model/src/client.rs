@@ -11,7 +11,7 @@ use stayput_core::version::VersionId;
 use stayput_guard::port::{PortError, PortErrorKind};
 
 use crate::bucket::ModelBucket;
-use crate::call::Call;
+use crate::call::{Call, subject};
 use crate::error::ErrorCode;
 use crate::fault::{Answer, Fault, Hit};
 use crate::journal::ModelJournal;
@@ -278,11 +278,10 @@ impl Model {
             error: None,
             crashed: false,
         };
-        let subject = call.subject();
         self.attempt(call, work).map_err(|refusal| PortError {
             kind: refusal.kind,
             operation,
-            subject,
+            subject: subject(bucket, key),
             detail: refusal.detail,
         })
     }

@@ -1,7 +1,6 @@
 //! Versions as the model keeps them.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use md5::{Digest, Md5};
@@ -40,7 +39,7 @@ impl Content {
     /// The ETag that the model gives on a put, quotes included: the MD5 of the bytes, as S3 has it for objects of one part. Of
     /// bytes that aren't there, it depends on their number alone.
     pub(crate) fn etag(&self) -> String {
-        quoted_hex(&self.digest(), None)
+        quoted_hex(self.digest(), None)
     }
 
     pub(crate) fn digest(&self) -> [u8; 16] {
@@ -72,17 +71,12 @@ impl Content {
 }
 
 /// An ETag; with the number of parts, where it is that of an upload.
-pub(crate) fn quoted_hex(digest: &[u8], parts: Option<usize>) -> String {
-    let mut text = String::from("\"");
-    for byte in digest {
-        // Writing to a String can't fail.
-        let _ = write!(text, "{byte:02x}");
+pub(crate) fn quoted_hex(digest: [u8; 16], parts: Option<usize>) -> String {
+    let digest = u128::from_be_bytes(digest);
+    match parts {
+        None => format!("\"{digest:032x}\""),
+        Some(parts) => format!("\"{digest:032x}-{parts}\""),
     }
-    if let Some(parts) = parts {
-        let _ = write!(text, "-{parts}");
-    }
-    text.push('"');
-    text
 }
 
 impl From<&[u8]> for Content {

@@ -158,7 +158,7 @@ impl Contents {
             return Err(ErrorCode::EntityTooSmall);
         }
         let content = Content::joined(&contents);
-        let etag = quoted_hex(&digests.finalize(), Some(parts.len()));
+        let etag = quoted_hex(digests.finalize().into(), Some(parts.len()));
         let object = Object {
             content,
             etag,

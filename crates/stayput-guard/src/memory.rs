@@ -141,17 +141,13 @@ fn hash(parts: &[&str]) -> String {
         hasher.update(part.as_bytes());
         hasher.update([0]);
     }
-    hasher
-        .finalize()
+    let digest = hasher.finalize();
+    let first_half = digest
         .iter()
         .take(16)
-        .fold(String::with_capacity(32), |mut text, byte| {
-            use std::fmt::Write;
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
+        .fold(0, |n, byte| n << 8 | u128::from(*byte));
+    format!("{first_half:032x}")
 }
-
 impl<J: Journal> Memory<J> {
     /// Over a journal, or over none.
     pub fn new(journal: Option<J>) -> Self {
