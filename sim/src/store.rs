@@ -93,7 +93,7 @@ pub struct Store {
     hidden: BTreeMap<String, Hiding>,
     /// Who had hidden what came back last.
     came_back: BTreeMap<String, Hiding>,
-    /// Keys that a job would have deleted, had they been visible.
+    /// Keys that a job or its owner would have deleted, had they been visible.
     meant_to_go: BTreeSet<String>,
     /// Keys of which somebody wrote half over the whole.
     spoilt: BTreeSet<String>,
@@ -238,11 +238,16 @@ impl Store {
         if self.bucket.is_visible(key) {
             self.delete(key, Hand::Flink(job));
         } else {
-            self.meant_to_go.insert(key.to_owned());
+            self.note_meant_to_go(key);
         }
     }
 
-    /// Whether a job would have deleted a key that somebody else had hidden before.
+    /// Somebody would delete a key, but nothing is visible there.
+    pub fn note_meant_to_go(&mut self, key: &str) {
+        self.meant_to_go.insert(key.to_owned());
+    }
+
+    /// Whether a job or its owner would have deleted a key that somebody else had hidden before.
     pub fn was_meant_to_go(&self, key: &str) -> bool {
         self.meant_to_go.contains(key)
     }

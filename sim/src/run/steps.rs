@@ -217,11 +217,18 @@ impl Run<'_> {
             return;
         }
         // Of entropy the owner knows, and deletes what lies elsewhere too.
-        let elsewhere: Vec<String> = there()
+        let all: Vec<String> = there()
             .flat_map(Job::checkpoints)
-            .flat_map(|c| c.files.iter())
-            .map(|f| f.key.clone())
+            .flat_map(|c| c.files.iter().map(|f| &f.key).chain([&c.metadata]))
+            .filter(|k| k.contains(&directory))
+            .cloned()
             .collect();
+        // Of what others hid before, this deletion leaves no mark.
+        for key in &all {
+            if !self.store.is_visible(key) {
+                self.store.note_meant_to_go(key);
+            }
+        }
         for j in self.jobs.iter_mut().filter(|j| j.directory == directory) {
             j.wanted = false;
             j.fallback = false;
@@ -229,9 +236,8 @@ impl Run<'_> {
         let mut keys = self.store.visible(&directory);
         if spec.entropy {
             keys.extend(
-                elsewhere
-                    .into_iter()
-                    .filter(|k| k.contains(&directory) && self.store.is_visible(k)),
+                all.into_iter()
+                    .filter(|k| self.store.is_visible(k) && !k.ends_with("/_metadata")),
             );
         }
         self.oracle.ledger.deleted_on_purpose(&directory, now);
