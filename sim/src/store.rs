@@ -425,9 +425,14 @@ impl Store {
         }
     }
 
-    /// The bytes of the newest data version of a key, visible or hidden.
-    pub fn newest_bytes_of(&self, key: &str) -> Option<Vec<u8>> {
-        self.bytes_of(key, &self.newest_bytes(key)?)
+    /// The bytes of every data version of a key, visible or hidden.
+    pub fn bytes_of_all(&self, key: &str) -> Vec<Vec<u8>> {
+        let history = self.bucket.history(key);
+        let etags = history.data_versions().filter_map(|v| match &v.kind {
+            VersionKind::Data { etag, .. } => Some(etag),
+            VersionKind::Marker => None,
+        });
+        etags.filter_map(|etag| self.bytes_of(key, etag)).collect()
     }
 
     /// Whether the key is visible.

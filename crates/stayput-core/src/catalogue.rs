@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use crate::cause::Cause;
 use crate::class::{Class, FAILED_STORE_WITHIN, Group, Moment, class_of_savepoint, forms_a_group};
 use crate::extent::Extent;
 use crate::layout::{self, METADATA_FILE, Place};
@@ -361,6 +362,22 @@ impl Catalogue {
         };
         self.newer_beside(unreadable)
             .any(|s| is_denied(s) && was_stored(s))
+    }
+
+    /// When a newer checkpoint of the same job was hidden that may be one which Flink couldn't store, at `since` or later: who hid it nobody known said yet, and
+    /// until then it is the newest.
+    pub fn newer_was_hidden_unheard(&self, id: SnapshotId, since: Timestamp) -> Option<Timestamp> {
+        let snapshot = self.get(id).filter(|s| forms_a_group(s))?;
+        let operators = |s: &Snapshot| s.facts().map(|f| f.operators.clone());
+        self.newer_beside(snapshot)
+            .filter(|s| operators(s) == operators(snapshot))
+            .filter_map(|s| s.hidden.as_ref().map(|hidden| (s, hidden)))
+            .filter(|(s, hidden)| {
+                hidden.cause == Cause::Unknown && hidden.at.since(s.written) <= FAILED_STORE_WITHIN
+            })
+            .map(|(_, hidden)| hidden.at)
+            .filter(|at| *at >= since)
+            .max()
     }
 
     /// Checkpoints of the same directory with a higher id that were written later.

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::snapshot::{Contents, Kept, Snapshot, SnapshotKind, Unreadable};
+use crate::cause::Cause;
+use crate::snapshot::{Contents, HiddenBy, Kept, Snapshot, SnapshotKind, Unreadable};
 use crate::timestamp::Timestamp;
 
 /// How much a snapshot is needed, the weakest first.
@@ -87,7 +88,9 @@ impl Group<'_> {
         let at = moment.at();
         let regarded_visible = |n: usize| matches!(moment, Moment::BeforeItsOwn(_)) && n == subject;
         let hidden = |n: usize| match &self.members[n].hidden {
-            Some(hidden) if hidden.at < at && !regarded_visible(n) => Some(hidden),
+            Some(hidden) if (hidden.at < at || self.couldnt_be_stored(n, hidden)) && !regarded_visible(n) => {
+                Some(hidden)
+            }
             _ => None,
         };
         let mut ever: Vec<usize> = (0..self.members.len())
@@ -144,6 +147,19 @@ impl Group<'_> {
                 newest_by_id.is_some_and(|id| id != *n && self.members[*n].written > self.members[id].written)
             });
         Heads { by_id, by_time }
+    }
+
+    /// Whether Flink took a member back at once, and none was complete after it that would have subsumed it: it never was what the job would have come back from,
+    /// not even for the seconds for which it stood. Of what nobody known hid a message on its way may still say that it was a stranger.
+    fn couldnt_be_stored(&self, member: usize, hidden: &HiddenBy) -> bool {
+        let own = self.members[member];
+        let subsumes = |m: &&Snapshot| {
+            m.directory_id() > own.directory_id() && m.written >= own.written && m.written <= hidden.at
+        };
+        hidden.cause == Cause::Flink
+            && hidden.at.since(own.written) <= FAILED_STORE_WITHIN
+            && !self.claimed[member]
+            && !self.members.iter().any(subsumes)
     }
 
     /// The class of a member at a moment.

@@ -1,5 +1,7 @@
 //! Flink's directory layout: what a key is, from its path alone.
 
+use crate::reference_index::uuid;
+
 /// The name of the file that makes a directory a snapshot (Flink's `AbstractFsCheckpointStorageAccess`).
 pub const METADATA_FILE: &str = "_metadata";
 
@@ -94,6 +96,11 @@ pub fn checkpoint_id(name: &str) -> Option<u64> {
 /// Whether a directory name is a job id: 32 lower-case hex digits.
 pub fn is_job_id(name: &str) -> bool {
     name.len() == 32 && name.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// Whether a file's name is of the kind that Flink gives to the files of a checkpoint's own directory: a random UUID (`FsCheckpointStreamFactory`, all releases).
+pub fn is_state_file_name(name: &str) -> bool {
+    uuid::bytes_of(name).is_some()
 }
 
 /// Whether a job directory may hold several jobs: it has no job id in its path (`execution.checkpointing.create-subdir: false`), or one that is all zeroes, which

@@ -13,7 +13,7 @@ use crate::extent::Extent;
 use crate::location::ObjectLocation;
 
 mod directories;
-mod uuid;
+pub(crate) mod uuid;
 
 use directories::Directories;
 

@@ -256,6 +256,22 @@ fn jobs_with_other_operators_in_one_directory_have_heads_of_their_own() {
     );
 }
 
+/// For the seconds for which a checkpoint stood that couldn't be stored, the one before it was what the job would have come back from.
+#[test]
+fn a_store_that_failed_never_was_the_newest_one_that_was_subsumed_was() {
+    let ago = |seconds: u64| Duration::from_secs(3_600 + seconds);
+    let older = || entry(&format!("{ALONE}/chk-7"), 2 * HOUR);
+    let newer = || entry(&format!("{ALONE}/chk-8"), ago(40)).hidden(ago(10), Cause::Flink);
+    let between = Moment::Of(now().minus(ago(20)));
+    let class = |others: &[Entry]| {
+        let (catalogue, ids) = catalogue(others);
+        [ids[0], ids[1]].map(|id| catalogue.class(id, between, DORMANT_AFTER))
+    };
+    assert_eq!(class(&[older(), newer()]), [Class::Running, Class::Spare]);
+    let next = entry(&format!("{ALONE}/chk-9"), ago(11));
+    assert_eq!(class(&[older(), newer(), next]), [Class::Spare, Class::Running]);
+}
+
 #[test]
 fn savepoints_are_never_spare_and_never_running_by_themselves() {
     let all = [

@@ -392,32 +392,39 @@ where
             if fresh {
                 continue;
             }
-            let versioning = self.reading.versioning(name).await;
+            let versioning = match self.reading.versioning(name).await {
+                Ok(versioning) => versioning,
+                Err(e) => {
+                    // What was so before says nothing: somebody may have suspended it since.
+                    self.buckets.remove(name);
+                    // A bucket that doesn't exist holds nothing; the sweep says so.
+                    if e.kind != PortErrorKind::NotFound {
+                        failed.push(e.to_string());
+                    }
+                    continue;
+                }
+            };
             // A bucket whose rules may not be read is as one without: causes are then known from messages alone.
             let (rules, rules_unknown) = match self.reading.lifecycle(name).await {
                 Ok(rules) => (rules, None),
                 Err(e) if e.is_transient() => {
                     failed.push(e.to_string());
+                    if let Some(known) = self.buckets.get_mut(name) {
+                        known.versioning = versioning;
+                    }
                     continue;
                 }
                 Err(e) => (LifecycleConfiguration::default(), Some(e.to_string())),
             };
-            match versioning {
-                Ok(versioning) => {
-                    self.buckets.insert(
-                        name.to_owned(),
-                        Bucket {
-                            versioning,
-                            rules,
-                            rules_unknown,
-                            seen_at: now,
-                        },
-                    );
-                }
-                // A bucket that doesn't exist holds nothing; the sweep says so.
-                Err(e) if e.kind == PortErrorKind::NotFound => {}
-                Err(e) => failed.push(e.to_string()),
-            }
+            self.buckets.insert(
+                name.to_owned(),
+                Bucket {
+                    versioning,
+                    rules,
+                    rules_unknown,
+                    seen_at: now,
+                },
+            );
         }
     }
 }
@@ -455,8 +462,9 @@ async fn name_what_is_told<R: Reading + Sync, J: Journal + Sync>(
         };
         if root.kind == RootKind::Dstl {
             // `<root>/<job id>/dstl/<file>`: which job's checkpoints may name it its path alone says.
-            let job_ids = plain.split('/').filter(|name| is_job_id(name));
-            named.logs_of.extend(job_ids.map(str::to_owned));
+            for id in plain.split('/').filter(|name| is_job_id(name)) {
+                *named.logs_of.entry(id.to_owned()).or_default() |= by_others;
+            }
         }
         if !matches!(root.kind, RootKind::Checkpoints | RootKind::Savepoints) {
             return;

@@ -9,6 +9,7 @@ use stayput_core::cause::Cause;
 use stayput_core::class::Class;
 use stayput_core::layout::{self, METADATA_FILE};
 use stayput_core::location::ObjectLocation;
+use stayput_core::root::RootKind;
 use stayput_core::snapshot::{Contents, JobDirectory, Kept, Snapshot, SnapshotKind, Unreadable, identity_of};
 use stayput_core::timestamp::Timestamp;
 use stayput_core::version::KeyHistory;
@@ -47,8 +48,8 @@ pub(crate) struct Named {
     pub(crate) jobs: BTreeMap<JobDirectory, BTreeSet<u64>>,
     /// Those of them of which a rule or a stranger took something.
     pub(crate) taken_by_others: BTreeSet<JobDirectory>,
-    /// Ids of jobs of whose changelog's log something was deleted, which lies elsewhere.
-    pub(crate) logs_of: BTreeSet<String>,
+    /// Ids of jobs of whose changelog's log something was deleted, which lies elsewhere, and whether a rule or a stranger took any of it.
+    pub(crate) logs_of: BTreeMap<String, bool>,
     /// Savepoint directories under which something was deleted.
     pub(crate) savepoints: BTreeSet<ObjectLocation>,
     /// `_metadata` that were deleted, and by whom.
@@ -59,6 +60,22 @@ pub(crate) struct Named {
     pub(crate) hidden: HiddenIds,
     /// Objects of HA stores that name checkpoints and were deleted, and by whom.
     pub(crate) ha_deleted: BTreeMap<ObjectLocation, Cause>,
+}
+
+impl Named {
+    /// Whether a rule or a stranger took something of a job.
+    fn lost_to_others(&self, job: &JobDirectory) -> bool {
+        let of_its_logs = last_name(job).and_then(|id| self.logs_of.get(id));
+        self.taken_by_others.contains(job) || of_its_logs == Some(&true)
+    }
+
+    fn anybody_lost_to_others(&self) -> bool {
+        !self.taken_by_others.is_empty() || self.logs_of.values().any(|by_others| *by_others)
+    }
+}
+
+fn last_name(job: &JobDirectory) -> Option<&str> {
+    job.prefix.trim_end_matches('/').rsplit('/').next()
 }
 
 /// How much of the world a call looks at.
@@ -126,13 +143,8 @@ impl Survey {
                 .surveyed_at
                 .is_none_or(|at| eyes.now.since(at) >= eyes.mandate.catalogue_max_age);
         let mut jobs: BTreeSet<JobDirectory> = named.jobs.keys().cloned().collect();
-        let has_lost_logs = |job: &&JobDirectory| {
-            let id = job.prefix.trim_end_matches('/').rsplit('/').next();
-            id.is_some_and(|id| named.logs_of.contains(id))
-        };
-        if !named.logs_of.is_empty() {
-            let known = self.catalogue.jobs().map(|(job, _)| job);
-            jobs.extend(known.filter(has_lost_logs).cloned());
+        for id in named.logs_of.keys() {
+            jobs.extend(self.directories_of_job(eyes, id));
         }
         let mut savepoints = named.savepoints.clone();
         for directory in std::mem::take(&mut self.failing) {
@@ -140,6 +152,12 @@ impl Survey {
             // What failed before may have been a savepoint's directory or a job's: asking for both is one request more.
             savepoints.insert(ObjectLocation::new(&*directory.bucket, &*directory.prefix));
             jobs.insert(directory);
+        }
+        // What a rule or a stranger took may be needed by a job that began an hour ago and completed its first checkpoint just now.
+        let look_at_headless = breadth == Breadth::Named && named.anybody_lost_to_others();
+        if look_at_headless {
+            let unseen = self.headless.unseen_for(eyes.mandate.catalogue_max_age, eyes.now);
+            jobs.extend(unseen.cloned());
         }
         if stale {
             let mut found = BTreeSet::new();
@@ -234,6 +252,25 @@ impl Survey {
     }
 
     /// Lists these job directories, and takes in what they hold.
+    /// The directories of a job by its id: those that are known, or where one that began since the last look lies, or one of which nothing was visible.
+    fn directories_of_job<R, J>(&self, eyes: &Eyes<'_, R, J>, id: &str) -> Vec<JobDirectory> {
+        let known = self.catalogue.jobs().map(|(job, _)| job);
+        let its: Vec<JobDirectory> = known.filter(|job| last_name(job) == Some(id)).cloned().collect();
+        if !its.is_empty() {
+            return its;
+        }
+        let of_checkpoints = eyes
+            .mandate
+            .roots
+            .iter()
+            .filter(|r| r.kind == RootKind::Checkpoints);
+        let below = of_checkpoints.map(|root| JobDirectory {
+            bucket: root.bucket().to_owned(),
+            prefix: format!("{}{id}/", root.metadata_prefix()),
+        });
+        below.collect()
+    }
+
     async fn take_jobs<R: Reading + Sync, J: Journal + Sync>(
         &mut self,
         eyes: &Eyes<'_, R, J>,
@@ -260,8 +297,7 @@ impl Survey {
                     let holds_checkpoints = !self.snapshots_of(&job).is_empty();
                     self.headless.saw(&job, holds_checkpoints, eyes.now);
                     // Where nothing is visible the message about `_metadata` may be on the way, and what the others tell of may be its.
-                    let may_be_hidden =
-                        || named.taken_by_others.contains(&job) && self.newest_visible(&job).is_none();
+                    let may_be_hidden = || named.lost_to_others(&job) && self.newest_visible(&job).is_none();
                     if breadth == Breadth::Everything || may_be_hidden() {
                         self.look_for_hidden(eyes, &job).await;
                     }

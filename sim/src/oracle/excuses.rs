@@ -118,7 +118,7 @@ impl Oracle<'_> {
             // Nobody can bring it back; people must know.
             let hidden = scene.store.hiding(&need.snapshot.metadata);
             let may_be_discarded =
-                hidden.is_some_and(|h| matches!(self.told_as(&h), ToldAs::Flink | ToldAs::Nobody));
+                hidden.is_some_and(|h| matches!(as_told(&h), ToldAs::Flink | ToldAs::Nobody));
             // The key of a tail tells no job: while its `_metadata` couldn't be read nobody knew that it was needed, and then it was gone.
             let is_tail = |f: &File| f.key == key && f.place == Place::Tail;
             let unread_tail = hiding.at <= self.ledger.resumed_at && need.snapshot.files.iter().any(is_tail);
@@ -274,6 +274,10 @@ impl Oracle<'_> {
             let hiding = scene.store.hiding(&f.key);
             hiding.is_some_and(|h| self.may_be_told_as_flink(&h))
         };
+        let nobody_heard = |f: &File| {
+            let hiding = scene.store.hiding(&f.key);
+            hiding.is_some_and(|h| self.ledger.heard_at(h.event).is_none())
+        };
         if self
             .ledger
             .was_told_about("discard_cut_short", &need.snapshot.metadata, first - DAY)
@@ -339,6 +343,12 @@ impl Oracle<'_> {
                 if !forgotten =>
             {
                 Some(format!("told as {told:?}, it was only told as {said:?}"))
+            }
+            // No message tells who took a private file, and one says that Flink took another.
+            (ToldAs::Flink | ToldAs::Nobody, Some("discard_cut_short"))
+                if own().any(nobody_heard) && need.snapshot.files.iter().any(flink_took) =>
+            {
+                None
             }
             // A discard takes private files, and that it was Flink's hand messages must have said.
             (ToldAs::Flink | ToldAs::Nobody, Some("discard_cut_short")) if !own().any(flink_took) => {

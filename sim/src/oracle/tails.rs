@@ -41,11 +41,14 @@ impl Oracle<'_> {
         let Some(state) = states.iter().find(is_meant) else {
             return false;
         };
-        let bytes = match &state.stream {
-            Stream::Inlined(bytes) => Some(bytes.clone()),
-            Stream::In(named) => scene.store.newest_bytes_of(&named.key(BUCKET, own)),
+        // Somebody may have written over it since it was read.
+        let as_it_ever_was = match &state.stream {
+            Stream::Inlined(bytes) => vec![bytes.clone()],
+            Stream::In(named) => scene.store.bytes_of_all(&named.key(BUCKET, own)),
         };
-        let mut offsets = state.elements_of("writer_raw_states");
-        bytes.is_some_and(|bytes| offsets.any(|at| tail_at(&bytes, at).as_deref() == Some(tail)))
+        as_it_ever_was.iter().any(|bytes| {
+            let mut offsets = state.elements_of("writer_raw_states");
+            offsets.any(|at| tail_at(bytes, at).as_deref() == Some(tail))
+        })
     }
 }

@@ -97,7 +97,7 @@ impl Run<'_> {
                     let stood = |key: &String| {
                         let hiding = self.store.came_back_after(key);
                         let restored = self.oracle.ledger.restored_before(key, self.now());
-                        hiding.is_some_and(|h| h.at > first_write) && restored.is_some_and(unseen)
+                        hiding.is_some_and(|h| h.at > self.jobs[job].began) && restored.is_some_and(unseen)
                     };
                     if let Some(key) = restored.filter(after).filter(|key| !stood(key)) {
                         let what = format!("job {job} met {key}, which the guard had put there meanwhile");

@@ -196,9 +196,11 @@ impl Run<'_> {
         // Every run that was ever deployed there: its owner doesn't delete under one that goes on, or that somebody would come back to.
         let there = || self.jobs.iter().filter(|j| j.directory == directory);
         let mut completed: Vec<Millis> = there().flat_map(Job::checkpoints).map(|c| c.completed).collect();
-        // What its job had deleted, and came back since that was taken for a stranger, looks as if it were in use.
+        // What its job had deleted, and came back since that was taken for a stranger or since somebody else had deleted it before, looks as if it were in use.
         let ledger = &self.oracle.ledger;
-        let came_back = |c: &&Checkpoint| ledger.discarded_and_back.contains(&c.metadata);
+        let came_back = |c: &&Checkpoint| {
+            ledger.discarded_and_back.contains(&c.metadata) || self.store.is_visible(&c.metadata)
+        };
         let of_directory = ledger.all().filter(|c| c.job_directory() == directory);
         completed.extend(of_directory.filter(came_back).map(|c| c.completed));
         completed.sort_unstable();

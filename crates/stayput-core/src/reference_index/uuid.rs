@@ -17,7 +17,7 @@ const VALUES: [u8; 256] = {
 const NO_DIGIT: u8 = 0xFF;
 
 /// The 16 bytes of a UUID in its canonical text form (lower case), so that text and bytes are inverses; `None` for any other name.
-pub(super) fn bytes_of(name: &str) -> Option<[u8; 16]> {
+pub(crate) fn bytes_of(name: &str) -> Option<[u8; 16]> {
     let text: &[u8; 36] = name.as_bytes().try_into().ok()?;
     if [text[8], text[13], text[18], text[23]] != *b"----" {
         return None;

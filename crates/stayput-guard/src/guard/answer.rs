@@ -4,10 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::StreamExt;
 use futures_util::stream;
+use stayput_core::class::FAILED_STORE_WITHIN;
 use stayput_core::layout::Place;
 use stayput_core::loss::MetadataState;
 use stayput_core::report::finding::FindingCode;
 use stayput_core::restoring::Permit;
+use stayput_core::snapshot::identity_of;
 use stayput_core::verdict::LaterReason;
 use stayput_core::version::KeyHistory;
 
@@ -323,6 +325,7 @@ where
     async fn remember_one(&self, judged: &Judged) -> Result<(), PortError> {
         let verdict = &judged.verdict;
         let memory = self.eyes.memory;
+        self.remember_that_it_couldnt_be_stored(judged).await?;
         // A stranger's hand on what went with a checkpoint that Flink took back: the next checkpoint names it all the same, and its message is answered.
         let needed_again = || judged.is_by_a_stranger() && self.lies_in_no_checkpoint(&verdict.location);
         let remembers = match &verdict.outcome {
@@ -362,6 +365,30 @@ where
             memory.remember_left_to_flink(about, self.eyes.now).await?;
         }
         Ok(())
+    }
+
+    /// Who hid a `_metadata` so soon after it was written says to later calls whether the checkpoint before it is the newest.
+    async fn remember_that_it_couldnt_be_stored(&self, judged: &Judged) -> Result<(), PortError> {
+        let location = &judged.verdict.location;
+        let history = judged.history.as_ref();
+        let is_discard = judged.verdict.outcome == Outcome::Leave(LeaveReason::DiscardedByFlink);
+        let by_flink =
+            is_discard && judged.key_cause == Cause::Flink && location.file_name() == METADATA_FILE;
+        let Some(hidden) = history.and_then(KeyHistory::hidden).filter(|_| by_flink) else {
+            return Ok(());
+        };
+        let written = history
+            .and_then(|h| h.data_versions().next())
+            .map(|data| data.last_modified);
+        let marker = hidden.above_data;
+        if written.is_none_or(|written| marker.last_modified.since(written) > FAILED_STORE_WITHIN) {
+            return Ok(());
+        }
+        let (kind, job) = identity_of(location);
+        self.eyes
+            .memory
+            .remember_hidden(&job, kind.id(), location, &marker.id, &Cause::Flink)
+            .await
     }
 
     /// The job directory of an object by its path, as a URL; of what lies elsewhere, its own directory.

@@ -410,7 +410,10 @@ where
             || (can_be_tail(location.key())
                 && (self.survey.sinks.unknown().next().is_some()
                     || (cause != Cause::Flink && self.unreadable_heads().next().is_some())))
-            || !self.survey.catalogue.unreadable_near(location, &plain).is_empty();
+            || !self.survey.catalogue.unreadable_near(location, &plain).is_empty()
+            || self
+                .is_unheard(referrals.iter().map(|r| r.snapshot), &cause)
+                .is_some();
         let classes: Vec<(Naming, Class)> = referrals
             .iter()
             .map(|r| (r.naming, self.strongest_class(r, notice)))
@@ -441,6 +444,23 @@ where
             Some(reason) if !mendable => left(reason, Basis::Referenced, class),
             Some(_) | None => Triage::Look,
         }
+    }
+
+    /// A stranger or a rule took what these name, and of a newer checkpoint that would make them spares a message on its way may say that Flink couldn't store it.
+    /// Until when that is awaited.
+    pub(super) fn is_unheard(
+        &self,
+        referrers: impl Iterator<Item = SnapshotId>,
+        cause: &Cause,
+    ) -> Option<Timestamp> {
+        let (now, settle) = (self.eyes.now, self.eyes.mandate.policy.settle);
+        let catalogue = &self.survey.catalogue;
+        let awaited = referrers.filter_map(|id| catalogue.newer_was_hidden_unheard(id, now.minus(settle)));
+        (!cause.is_flink_or_unknown())
+            .then(|| awaited.max())
+            .flatten()
+            .map(|at| at.plus(settle))
+            .filter(|until| now < *until)
     }
 
     /// Snapshots that nobody here can read and somebody may come back to.

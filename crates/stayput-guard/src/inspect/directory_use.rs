@@ -48,7 +48,8 @@ pub(super) async fn directory_use<R: Reading + Sync, J: Journal + Sync>(
         !row.key.ends_with('/')
             && row.key != format!("{own_prefix}{METADATA_FILE}")
             && written < row.last_modified
-            && row.last_modified <= hidden_at
+            // What people put there since to mend the loss has any name.
+            && (row.last_modified <= hidden_at || layout::is_state_file_name(file_name(&row.key)))
             && !is_named(&row.key)
     });
     if met_by_a_new_run {
@@ -141,6 +142,10 @@ pub(super) async fn directory_use<R: Reading + Sync, J: Journal + Sync>(
         Some(id) => DirectoryUse::SameRun { id, complete: true },
         None => used,
     })
+}
+
+fn file_name(key: &str) -> &str {
+    key.rsplit('/').next().unwrap_or_default()
 }
 
 /// Whether the bytes that a `_metadata` has now were first written after that: a file that somebody copied onto itself is as old as before.

@@ -42,4 +42,13 @@ impl Headless {
             .get(job)
             .is_some_and(|looks| now.since(looks.last) < looks.last.since(looks.first).min(AT_MOST))
     }
+
+    /// Those that were last looked at longer ago than that.
+    pub(super) fn unseen_for(&self, span: Duration, now: Timestamp) -> impl Iterator<Item = &JobDirectory> {
+        let unseen = move |looks: &Looks| now.since(looks.last) >= span;
+        self.0
+            .iter()
+            .filter(move |(_, looks)| unseen(looks))
+            .map(|(job, _)| job)
+    }
 }

@@ -64,6 +64,31 @@ async fn where_a_new_run_has_lower_ids_an_old_metadata_doesnt_come_back_in_its_w
     assert_eq!(lab.copied(), Vec::<String>::new());
 }
 
+#[tokio::test]
+async fn a_new_run_that_has_begun_where_a_metadata_was_hidden_doesnt_meet_it_again() {
+    let beside = |name: &str| format!("{JOB}chk-8/{name}");
+    let since = [
+        (beside("0a0b0c0d-1111-4222-8333-444455556666"), false),
+        // What a person puts there to mend the loss.
+        (beside("_metadata.from-the-backup"), true),
+    ];
+    for (key, comes_back) in since {
+        let lab = Lab::new();
+        lab.model.advance(HOUR);
+        let messages = [lab.delete(Who::Alice, &metadata_key(8))];
+        lab.model.advance(MINUTE);
+        lab.bucket.put(&key, Object::new(Content::Zeroes(10)));
+        lab.model.advance(HOUR);
+        let report = lab.guard().handle(&messages).await;
+        assert_eq!(
+            lab.copied() == [metadata_key(8)],
+            comes_back,
+            "{key}: {:?}",
+            outcomes(&report)
+        );
+    }
+}
+
 /// A script that copies every object onto itself, to encrypt it or to change its class, makes old checkpoints look new.
 #[tokio::test]
 async fn an_old_checkpoint_that_somebody_copied_onto_itself_doesnt_pass_for_the_newest() {

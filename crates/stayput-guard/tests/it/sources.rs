@@ -1,13 +1,42 @@
 //! What can be brought back, and what can't: suspended and unversioned buckets, versions of other sizes, nothing left.
 
 use s3_documents::bucket::Versioning;
-use s3_model::{Content, Object};
+use s3_model::{Content, Fault, Object};
 use stayput_core::report::finding::FindingCode;
 use stayput_core::verdict::{LeaveReason, Outcome};
 use stayput_guard::batch::{Answer, Done};
 use stayput_guard::port::PortErrorKind;
 
-use crate::lab::{COPIED, JOB, Lab, SETTLE, Who, done_about, metadata_key, outcome_on, outcomes, told, word};
+use crate::lab::{
+    COPIED, HOUR, JOB, Lab, SETTLE, Who, done_about, metadata_key, outcome_on, outcomes, told, word,
+};
+
+#[tokio::test]
+async fn that_versioning_was_enabled_an_hour_ago_is_no_leave_to_copy() {
+    let lab = Lab::new();
+    let mut guard = lab.guard();
+    let [before, after, ..] = &lab.shared_of_head()[..] else {
+        panic!("two shared files");
+    };
+    guard.handle(&[lab.delete(Who::Rule, before)]).await;
+    assert_eq!(lab.copied(), std::slice::from_ref(before));
+    lab.model.advance(HOUR);
+    lab.bucket.set_versioning(Versioning::Suspended);
+    let message = [lab.delete(Who::Rule, after)];
+    lab.model
+        .plan(Fault::answers(PortErrorKind::Throttled).on("GetBucketVersioning"));
+    let report = guard.handle(&message).await;
+    assert_eq!(
+        lab.copied(),
+        std::slice::from_ref(before),
+        "{:?}",
+        outcomes(&report)
+    );
+    lab.model.advance(SETTLE);
+    let report = guard.handle(&message).await;
+    let told = Outcome::Report(FindingCode::VersioningSuspended);
+    assert_eq!(*outcome_on(&report, after), told);
+}
 
 #[tokio::test]
 async fn in_a_suspended_bucket_a_person_is_told_and_nothing_is_copied() {

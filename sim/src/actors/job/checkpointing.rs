@@ -186,6 +186,15 @@ impl Job {
         .bytes()
     }
 
+    /// The ids of backends that a checkpoint tells: of whole ones and of a changelog it tells none.
+    fn told_backends(&self) -> Vec<String> {
+        if self.spec.incremental && self.spec.layout != Layout::Changelog {
+            self.backends.clone()
+        } else {
+            Vec::new()
+        }
+    }
+
     /// What the HA store keeps of the checkpoint.
     fn pointer_to(&self, upload: &Upload, metadata_size: u64, completed: Millis) -> Vec<u8> {
         let directory = format!("{}chk-{}/", self.directory, upload.id);
@@ -258,7 +267,7 @@ impl Job {
             files,
             completed: store.now(),
             owned: true,
-            backends: self.backends.clone(),
+            backends: self.told_backends(),
             sinks: upload.sinks,
         });
         let mut deletions = Vec::new();

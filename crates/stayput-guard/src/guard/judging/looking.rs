@@ -133,6 +133,22 @@ where
             look.visible = Some(false);
         }
         let mut verdict = judge(&deletion, &evidence, &look, &policy, self.eyes.now);
+        // A sweep comes again anyway.
+        if let (Outcome::Leave(_), Evidence::Referenced(_), true) =
+            (&verdict.outcome, &evidence, notice.told.deleted)
+        {
+            let referrers = facts.iter().filter_map(|f| self.survey.catalogue.at(&f.metadata));
+            if let Some(failed) = self.survey.failed.first() {
+                // That those who name it don't want it is no answer while others couldn't be read.
+                let unknown = Evidence::Unknown(vec![Why::Transient(failed.clone())]);
+                verdict = judge(&deletion, &unknown, &look, &policy, self.eyes.now);
+            } else if let Some(not_before) = self.is_unheard(referrers, &deletion.cause)
+                && look.visible != Some(true)
+            {
+                let why = LaterReason::Quiet;
+                verdict.outcome = Outcome::Later { not_before, why };
+            }
+        }
         let wanted = matches!(
             verdict.outcome,
             Outcome::Restore(_)
