@@ -377,8 +377,10 @@ async fn ask_who_took_what_went_before<R: Reading + Sync, J: Journal + Sync>(
     metadata: &MetadataState,
     missing: &mut [MissingObject],
 ) -> Result<(), PortError> {
-    let MetadataState::Hidden { at, cause } = metadata else {
-        return Ok(());
+    let (at, cause) = match metadata {
+        MetadataState::Hidden { at, cause } => (at, cause),
+        MetadataState::Stands => return ask_who_took_private_files(eyes, missing).await,
+        MetadataState::Gone => return Ok(()),
     };
     if cause.is_flink_or_unknown() {
         return Ok(());
@@ -390,6 +392,23 @@ async fn ask_who_took_what_went_before<R: Reading + Sync, J: Journal + Sync>(
         let marker = m.history.hidden().map(|h| h.above_data.last_modified);
         if marker.is_some_and(|marker| at.since(marker) > WHOLE_WITHIN) {
             m.cause = eyes.cause_of(&m.location, &m.history, true).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether Flink has begun to discard a checkpoint whose `_metadata` stands hangs on who took its private files. One of which nobody knows is enough for that, so
+/// no more than one is asked for in vain.
+async fn ask_who_took_private_files<R: Reading + Sync, J: Journal + Sync>(
+    eyes: &Eyes<'_, R, J>,
+    missing: &mut [MissingObject],
+) -> Result<(), PortError> {
+    for m in missing.iter_mut().filter(|m| m.exclusive) {
+        if m.cause == Cause::Unknown {
+            m.cause = eyes.cause_of(&m.location, &m.history, true).await?;
+        }
+        if m.cause.is_flink_or_unknown() {
+            break;
         }
     }
     Ok(())
