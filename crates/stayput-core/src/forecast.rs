@@ -5,7 +5,7 @@
 //!
 //! [`Forecast::findings`] is what is reported; [`BucketForecast::correction`] the rules that leave needed objects alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hashbrown::HashMap;
 use s3_documents::bucket::Versioning;
@@ -33,7 +33,7 @@ pub use outcome::{
     RuleName,
 };
 
-use tally::{NeededBy, Tally};
+use tally::{Begun, NeededBy, Tally};
 
 /// A visible object, as a listing shows it.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +59,15 @@ struct Needing<'a> {
     job: u32,
 }
 
+/// An unfinished upload that snapshots name.
+#[derive(Default)]
+struct ToldUpload {
+    /// When it was begun, if somebody saw that.
+    begun: Option<Timestamp>,
+    /// Places of the snapshots.
+    named_by: BTreeSet<u32>,
+}
+
 /// Holds what snapshots need against the rules of buckets.
 pub struct Forecaster<'a> {
     catalogue: &'a Catalogue,
@@ -72,6 +81,10 @@ pub struct Forecaster<'a> {
     naming_directories: Vec<u32>,
     seen: ObjectSet,
     seen_metadata: Vec<bool>,
+    /// When each `_metadata` was written, as far as listings showed it.
+    metadata_written: Vec<Option<Timestamp>>,
+    /// Unfinished uploads by key and id.
+    uploads: BTreeMap<(ObjectLocation, String), ToldUpload>,
     tallies: BTreeMap<&'a str, Tally<'a>>,
     elsewhere: BTreeMap<String, Amount>,
     now: Timestamp,
@@ -115,6 +128,8 @@ impl<'a> Forecaster<'a> {
             naming_directories: with_directories.collect(),
             seen: ObjectSet::default(),
             seen_metadata: vec![false; needing.len()],
+            metadata_written: vec![None; needing.len()],
+            uploads: BTreeMap::new(),
             tallies: BTreeMap::new(),
             elsewhere: BTreeMap::new(),
             named_by: Vec::new(),
@@ -154,6 +169,9 @@ impl<'a> Forecaster<'a> {
 
     /// Tells a visible object. What no snapshot needs is passed over; what is told twice counts once.
     pub fn listed(&mut self, location: &ObjectLocation, object: &Listed<'_>) {
+        if let Some(snapshot) = self.by_metadata.get(location) {
+            self.metadata_written[*snapshot as usize] = Some(object.written);
+        }
         if !self.find(location) {
             return;
         }
@@ -178,10 +196,44 @@ impl<'a> Forecaster<'a> {
         }
     }
 
-    /// Tells an unfinished upload whose id is in the state of a snapshot. `begun`: when, if that is known.
-    pub fn upload(&mut self, location: &ObjectLocation, begun: Option<Timestamp>) {
-        if let Some(tally) = self.tallies.get_mut(location.bucket()) {
-            tally.upload(location.key(), begun);
+    /// Tells an unfinished upload whose id is in the state of the sinks of the snapshot at `metadata`, and when it was begun, if that is known.
+    /// If not, it was begun before that `_metadata` was written: once a listing shows it, the day is known by which the upload is taken at the
+    /// latest. What several snapshots name counts once; what a snapshot names that isn't asked about is passed over.
+    pub fn upload(
+        &mut self,
+        metadata: &ObjectLocation,
+        location: &ObjectLocation,
+        id: &str,
+        begun: Option<Timestamp>,
+    ) {
+        let Some(snapshot) = self.by_metadata.get(metadata).copied() else {
+            return;
+        };
+        if !self.tallies.contains_key(location.bucket()) {
+            return;
+        }
+        let told = self.uploads.entry((location.clone(), id.to_owned())).or_default();
+        told.begun = told.begun.or(begun);
+        told.named_by.insert(snapshot);
+    }
+
+    /// Holds the uploads against the rules, now that all that listings show is told.
+    fn judge_uploads(&mut self) {
+        for ((location, _), told) in std::mem::take(&mut self.uploads) {
+            let Some(tally) = self.tallies.get_mut(location.bucket()) else {
+                continue;
+            };
+            // Before the earliest of the snapshots that name it.
+            let written = told
+                .named_by
+                .iter()
+                .filter_map(|n| self.metadata_written[*n as usize]);
+            let begun = match (told.begun, written.min()) {
+                (Some(at), _) => Begun::At(at),
+                (None, Some(at)) => Begun::Before(at),
+                (None, None) => Begun::Unknown,
+            };
+            tally.upload(location.key(), begun, &told.named_by);
         }
     }
 
@@ -249,6 +301,7 @@ impl<'a> Forecaster<'a> {
 
     /// Judges what no listing showed, by its key alone, and sums up.
     pub fn finish(mut self) -> Forecast {
+        self.judge_uploads();
         let references = self.references.clone();
         let index = &self.catalogue.index;
         let mut rest = Vec::new();

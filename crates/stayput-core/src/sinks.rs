@@ -120,7 +120,23 @@ impl Sinks {
         tails
     }
 
-    /// The same, as references.
+    /// Every upload that a restore goes on with or completes, by its object and id. An upload whose bucket nothing tells is left out.
+    pub fn uploads(&self) -> BTreeMap<(ObjectLocation, &str), &Whose> {
+        let mut uploads = BTreeMap::new();
+        for (whose, file) in self.files.iter().filter(|(_, file)| file.stage.is_needed()) {
+            let Recoverable::Upload(upload) = &file.recoverable else {
+                continue;
+            };
+            let bucket = bucket_of(file).or_else(|| self.bucket_beside(whose));
+            if let Some(bucket) = bucket {
+                let object = ObjectLocation::new(bucket, upload.key.clone());
+                uploads.insert((object, upload.upload_id.as_str()), whose);
+            }
+        }
+        uploads
+    }
+
+    /// The tails, as references.
     pub fn references(&self) -> Vec<(ObjectLocation, Extent)> {
         let exact = |(location, (bytes, _))| (location, Extent::Exact(bytes));
         self.tails().into_iter().map(exact).collect()

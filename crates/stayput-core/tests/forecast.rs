@@ -351,22 +351,77 @@ fn objects_of_other_buckets_are_counted_and_what_is_hidden_already_is_told() {
 
 #[test]
 fn an_upload_that_the_state_of_a_sink_names_is_told_when_a_rule_aborts_it() {
-    let catalogue = Catalogue::new();
+    let mut catalogue = Catalogue::new();
+    year_old_job(&mut catalogue);
+    let chk = at(&format!("{JOB}/chk-9000/_metadata"));
     let abort = rules(
         r#"{"Rules": [{"ID": "uploads", "Status": "Enabled", "Filter": {"Prefix": "out/"}, "AbortIncompleteMultipartUpload": {"DaysAfterInitiation": 7}}]}"#,
     );
-    let mut forecaster = Forecaster::new(&catalogue, [], now());
+    let needed: Vec<_> = catalogue.iter().map(|(id, _)| id).collect();
+    let mut forecaster = Forecaster::new(&catalogue, needed, now());
     forecaster.bucket("b", &abort, Versioning::Enabled);
-    forecaster.upload(&at("out/part-1"), Some(days_ago(6)));
-    forecaster.upload(&at("elsewhere/part-1"), Some(days_ago(6)));
+    forecaster.upload(&chk, &at("out/part-1"), "id-1", Some(days_ago(6)));
+    forecaster.upload(&chk, &at("elsewhere/part-1"), "id-2", Some(days_ago(6)));
+    forecaster.upload(&at("nobody/asked/_metadata"), &at("out/part-1"), "id-3", None);
     let forecast = forecaster.finish();
-    assert_eq!(forecast.buckets[0].aborts[0].uploads, 1);
+    let risk = &forecast.buckets[0].aborts[0];
+    assert_eq!((risk.uploads, risk.bounded), (1, 0));
     let finding = &forecast.findings()[0];
+    assert_eq!(finding.broken, [chk.to_string()]);
+    assert!(!finding.meaning.contains("or earlier"), "{}", finding.meaning);
     assert_eq!(finding.code, FindingCode::RuleWillAbortUploads);
     assert_eq!(
         finding.deadline,
         Some(Timestamp::parse("2026-03-12T00:00:00Z").unwrap())
     );
+}
+
+#[test]
+fn an_upload_of_unknown_begin_goes_at_the_latest_by_the_oldest_snapshot_that_names_it() {
+    let mut catalogue = Catalogue::new();
+    year_old_job(&mut catalogue);
+    let (newer, older) = (
+        at(&format!("{JOB}/chk-9000/_metadata")),
+        at(&format!("{JOB}/chk-8999/_metadata")),
+    );
+    let abort = rules(
+        r#"{"Rules": [{"ID": "uploads", "Status": "Enabled", "Filter": {"Prefix": "out/"}, "AbortIncompleteMultipartUpload": {"DaysAfterInitiation": 7}}]}"#,
+    );
+    let asked = |listed: &[(&ObjectLocation, u64)]| {
+        let needed: Vec<_> = catalogue.iter().map(|(id, _)| id).collect();
+        let mut forecaster = Forecaster::new(&catalogue, needed, now());
+        forecaster.bucket("b", &abort, Versioning::Enabled);
+        for metadata in [&newer, &older] {
+            forecaster.upload(metadata, &at("out/part-1"), "id-1", None);
+        }
+        for (metadata, days) in listed {
+            let object = Listed {
+                size: 1_000,
+                written: days_ago(*days),
+                storage_class: None,
+                tags: None,
+                null_version: None,
+            };
+            forecaster.listed(metadata, &object);
+        }
+        forecaster.finish()
+    };
+    let told = asked(&[(&newer, 2), (&older, 6)]);
+    let risk = &told.buckets[0].aborts[0];
+    assert_eq!((risk.uploads, risk.bounded, risk.snapshots.len()), (1, 1, 2));
+    assert_eq!(
+        risk.first,
+        Some(Timestamp::parse("2026-03-12T00:00:00Z").unwrap())
+    );
+    let finding = told
+        .findings()
+        .into_iter()
+        .find(|f| f.code == FindingCode::RuleWillAbortUploads);
+    assert!(finding.unwrap().meaning.contains("or earlier"));
+
+    let unlisted = asked(&[]);
+    let risk = &unlisted.buckets[0].aborts[0];
+    assert_eq!((risk.uploads, risk.bounded, risk.first), (1, 0, None));
 }
 
 proptest! {

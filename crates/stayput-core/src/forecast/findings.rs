@@ -18,7 +18,7 @@ impl Forecast {
         for bucket in &self.buckets {
             findings.extend(bucket.harms.iter().map(|harm| self.harm(bucket, harm)));
             let known = bucket.aborts.iter().filter(|abort| abort.uploads > 0);
-            findings.extend(known.map(|abort| abort_of_needed(bucket, abort)));
+            findings.extend(known.map(|abort| self.abort(bucket, abort)));
         }
         findings
     }
@@ -58,6 +58,58 @@ impl Forecast {
             );
         }
         finding
+    }
+
+    fn abort(&self, bucket: &BucketForecast, abort: &AbortRisk) -> Finding {
+        let code = FindingCode::RuleWillAbortUploads;
+        let mut finding = Finding::new(code, format!("s3://{}/{}", bucket.bucket, abort.prefix));
+        finding.objects = abort.uploads;
+        finding.examples.clone_from(&abort.examples);
+        finding.deadline = abort.first;
+        finding.broken = abort.snapshots.iter().map(ToString::to_string).collect();
+        if !abort.first.is_some_and(|at| at <= self.now.plus(URGENT_WITHIN)) {
+            finding.severity = Severity::Warning;
+        }
+        finding.meaning = format!(
+            "{} aborts {} {}. {}",
+            sentence_start(&abort.rule.to_string()),
+            abort.what(),
+            abort.starting(self.now),
+            code.meaning()
+        );
+        finding
+    }
+}
+
+impl AbortRisk {
+    /// How many uploads, for people.
+    pub fn what(&self) -> String {
+        match self.uploads {
+            1 => "1 unfinished upload that snapshots name".to_owned(),
+            n => format!("{n} unfinished uploads that snapshots name"),
+        }
+    }
+
+    /// From when on, for people, and whether that can be earlier.
+    pub fn starting(&self, now: Timestamp) -> String {
+        let when = match self.days {
+            1 => "1 day after they were begun".to_owned(),
+            days => format!("{days} days after they were begun"),
+        };
+        let Some(first) = self.first else {
+            return format!("{when}; when that was isn't known");
+        };
+        let from = if first <= now {
+            "from now on".to_owned()
+        } else {
+            format!("from {} on", first.day())
+        };
+        if self.bounded == 0 {
+            return format!("{from}, {when}");
+        }
+        format!(
+            "{from} or earlier, {when}: when isn't known, only that it was before the snapshot was written"
+        )
     }
 }
 
@@ -133,17 +185,6 @@ impl Harm {
             NotKnown::NewerVersions => "it isn't known how many newer versions there are",
         })
     }
-}
-
-fn abort_of_needed(bucket: &BucketForecast, abort: &AbortRisk) -> Finding {
-    let mut finding = Finding::new(
-        FindingCode::RuleWillAbortUploads,
-        format!("s3://{}/{}", bucket.bucket, abort.prefix),
-    );
-    finding.objects = abort.uploads;
-    finding.examples.clone_from(&abort.examples);
-    finding.deadline = abort.first;
-    finding
 }
 
 fn sentence_start(text: &str) -> String {

@@ -251,10 +251,15 @@ pub struct AbortRisk {
     pub days: u32,
     /// Uploads that are known to be needed and that it takes.
     pub uploads: u64,
-    /// The first midnight from which it takes one of them.
+    /// Of these, uploads of which it is known only that they were begun before a snapshot was written: the rule can take them earlier than
+    /// `first`.
+    pub bounded: u64,
+    /// The first midnight from which it takes one of them; a midnight that it is no later than, if some are `bounded`. `None`: no day is known.
     pub first: Option<Timestamp>,
     /// The first ten of them, as URLs.
     pub examples: Vec<String>,
+    /// The snapshots that name them.
+    pub snapshots: Vec<ObjectLocation>,
 }
 
 fn shown<S: Serializer>(job: &JobDirectory, to: S) -> Result<S::Ok, S::Error> {

@@ -26,6 +26,23 @@ pub(super) struct NeededBy {
     pub(super) exclusive: bool,
 }
 
+/// When an upload was begun.
+#[derive(Clone, Copy)]
+pub(super) enum Begun {
+    At(Timestamp),
+    /// Then or before.
+    Before(Timestamp),
+    Unknown,
+}
+
+/// What one rule aborts.
+#[derive(Default)]
+struct AbortSums {
+    examples: Examples,
+    bounded: u64,
+    snapshots: BTreeSet<u32>,
+}
+
 pub(super) struct Tally<'a> {
     bucket: &'a str,
     rules: NearRules<'a>,
@@ -42,7 +59,7 @@ pub(super) struct Tally<'a> {
     snapshots: Vec<SnapshotSums>,
     /// Per rule, whether it surely takes something that is needed, or does so if a size fits.
     touched: Vec<bool>,
-    aborts: BTreeMap<usize, Examples>,
+    aborts: BTreeMap<usize, AbortSums>,
     effects: Vec<Effect<'a>>,
     needed_by: Vec<NeededBy>,
 }
@@ -205,9 +222,17 @@ impl<'a> Tally<'a> {
         self.effects = effects;
     }
 
-    pub(super) fn upload(&mut self, key: &str, begun: Option<Timestamp>) {
-        if let Some(effect) = self.rules.bucket().abort(key, begun) {
-            self.aborts.entry(effect.rule).or_default().add(effect.at, key);
+    pub(super) fn upload(&mut self, key: &str, begun: Begun, named_by: &BTreeSet<u32>) {
+        let (at, bounded) = match begun {
+            Begun::At(at) => (Some(at), false),
+            Begun::Before(at) => (Some(at), true),
+            Begun::Unknown => (None, false),
+        };
+        if let Some(effect) = self.rules.bucket().abort(key, at) {
+            let sums = self.aborts.entry(effect.rule).or_default();
+            sums.examples.add(effect.at, key);
+            sums.bounded += u64::from(bounded);
+            sums.snapshots.extend(named_by);
         }
     }
 
@@ -326,9 +351,15 @@ impl<'a> Tally<'a> {
                 rule: RuleName::of(place, r),
                 prefix: r.filter.prefix.clone(),
                 days: r.abort_incomplete_upload_days?,
-                uploads: known.count,
-                first: known.first.first().and_then(|(_, at, _)| *at),
-                examples: known.urls(bucket),
+                uploads: known.examples.count,
+                bounded: known.bounded,
+                first: known.examples.first.first().and_then(|(_, at, _)| *at),
+                examples: known.examples.urls(bucket),
+                snapshots: known
+                    .snapshots
+                    .iter()
+                    .map(|place| snapshots[*place as usize].clone())
+                    .collect(),
             })
         });
         let mut broken: Vec<BrokenSnapshot> = self

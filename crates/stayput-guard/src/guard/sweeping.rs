@@ -272,6 +272,9 @@ impl Look {
         {
             if let (Some(visible), Some(snapshot)) = (visible, survey.catalogue.get(id)) {
                 forecaster.listed(&snapshot.metadata, &listed(&visible));
+                for (object, upload) in survey.sinks.uploads(&snapshot.metadata) {
+                    forecaster.upload(&snapshot.metadata, &object, upload, None);
+                }
                 if visible.may_be_archived(eyes.now) {
                     self.may_be_archived(
                         snapshot.metadata.clone(),

@@ -98,6 +98,14 @@ impl SinkStates {
         })
     }
 
+    /// Unfinished uploads that the sinks of this snapshot name, as far as their state was read: the object that each becomes, and its id.
+    pub(crate) fn uploads(&self, metadata: &ObjectLocation) -> Vec<(ObjectLocation, &str)> {
+        let known = self.0.get(metadata).into_iter();
+        known
+            .flat_map(|known| known.sinks.uploads().into_keys())
+            .collect()
+    }
+
     /// Snapshots with the state of a file sink that can't be read, and why: nobody knows what tails they need.
     pub(crate) fn unknown(&self) -> impl Iterator<Item = (&ObjectLocation, &str)> {
         self.0

@@ -1,6 +1,7 @@
 //! Tails of exactly-once sinks: small objects that only the operator state of a checkpoint names, of a real job on S3.
 
 use s3_model::{Content, Fault};
+use stayput_core::report::finding::FindingCode;
 use stayput_core::root::{Root, RootKind};
 use stayput_guard::port::PortErrorKind;
 
@@ -14,6 +15,46 @@ pub(crate) const TAIL: &str = "2.3.0/filesink-tail/sinkout/2026-11-29--14/_part-
 const ANOTHER_TAIL: &str = "2.3.0/filesink-tail/sinkout/2026-11-29--14/_part-fcc6af10-18e3-422e-a353-3486610c52ad-0_tmp_f920aa19-8fd9-4e20-891d-4bf9d3566dea";
 /// As a tail is named, but no state names it.
 const NOBODYS: &str = "2.3.0/filesink-tail/sinkout/2026-11-29--14/_part-6343987d-03f8-491b-ad05-22d7beb5f163-0_tmp_00000000-3bc0-4659-8e2e-eb1fe442cf57";
+
+/// The open uploads of this job stand in the state of its sink alone: no listing of objects shows them.
+#[tokio::test]
+async fn a_rule_that_will_abort_uploads_of_the_newest_checkpoint_is_told_with_the_latest_day_at_no_request_more()
+ {
+    let rule = |prefix: &str| {
+        let rule = format!(
+            r#"{{"Rules": [{{"ID": "uploads", "Status": "Enabled", "Filter": {{"Prefix": "{prefix}"}},
+            "AbortIncompleteMultipartUpload": {{"DaysAfterInitiation": 3}}}}]}}"#
+        );
+        s3_documents::lifecycle::parse(rule.as_bytes()).expect("rules")
+    };
+    let swept = |prefix: &'static str| async move {
+        let lab = sink();
+        lab.bucket.set_lifecycle(rule(prefix));
+        let report = lab.guard().sweep().await;
+        let told: Vec<_> = report
+            .judged
+            .findings
+            .into_iter()
+            .filter(|f| f.code == FindingCode::RuleWillAbortUploads)
+            .collect();
+        (told, lab.model.take_calls().len())
+    };
+    let (told, calls) = swept("2.3.0/filesink-tail/sinkout/").await;
+    let [finding] = told.as_slice() else {
+        panic!("{told:?}");
+    };
+    assert!(finding.objects >= 2, "one upload of each subtask: {finding:?}");
+    assert!(finding.examples.iter().all(|e| e.contains("/sinkout/")));
+    assert_eq!(finding.broken.len(), 1);
+    assert!(finding.broken[0].ends_with("/chk-3/_metadata"));
+    // Written on the 29th: three days later, at the next midnight.
+    assert_eq!(finding.deadline, Some(at("2026-12-03T00:00:00Z")));
+    assert!(finding.meaning.contains("or earlier"), "{}", finding.meaning);
+
+    let (told, calls_elsewhere) = swept("another/place/").await;
+    assert!(told.is_empty(), "{told:?}");
+    assert_eq!(calls, calls_elsewhere);
+}
 
 /// Only the checkpoints are under a root: what the sink writes lies outside.
 fn sink() -> Lab {

@@ -414,8 +414,8 @@ impl FindingCode {
             Self::RuleWillAbortUploads => (
                 "rule_will_abort_uploads",
                 Urgent,
-                "A lifecycle rule will abort unfinished uploads that the state of a sink names; what they hold is lost then.",
-                "Leave the prefix of the sink's output out of the rule, or raise its days beyond the longest stop of the job.",
+                "A lifecycle rule will abort unfinished uploads that the state of a sink names. What they hold is lost then, and a restore of the snapshot fails or loses rows; what the job completes first isn't touched.",
+                "Leave the prefix of the sink's output out of the rule, or raise its days beyond the longest stop of the job; or resume the job before the deadline.",
             ),
         }
     }
