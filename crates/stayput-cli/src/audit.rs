@@ -14,6 +14,7 @@ use stayput_core::forecast::{self, Forecast, Forecaster, Listed};
 use stayput_core::lifecycle_rules::is_of_s3;
 use stayput_core::location::{Location, ObjectLocation};
 use stayput_core::report::finding::Finding;
+use stayput_core::sinks::Sinks;
 use stayput_core::timestamp::Timestamp;
 use stayput_core::whereabouts;
 
@@ -94,6 +95,8 @@ struct Audit {
     rules: LifecycleConfiguration,
     versioning: Versioning,
     catalogue: Catalogue,
+    /// What the sinks of each snapshot keep, by its `_metadata`.
+    sinks: Vec<(ObjectLocation, Sinks)>,
     now: Timestamp,
     notes: Vec<String>,
 }
@@ -116,6 +119,11 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> io::Result<Exit> {
     let needed: Vec<_> = audit.catalogue.iter().map(|(id, _)| id).collect();
     let mut forecaster = Forecaster::new(&audit.catalogue, needed, audit.now);
     forecaster.bucket(&audit.bucket, &audit.rules, audit.versioning);
+    for (metadata, sinks) in &audit.sinks {
+        for (object, id) in sinks.uploads().into_keys() {
+            forecaster.upload(metadata, &object, id, None);
+        }
+    }
     let mut notes = audit.notes.clone();
     for file in &arguments.listing {
         if let Err(message) = tell(file, &audit.bucket, &mut forecaster, &mut notes) {
@@ -195,11 +203,15 @@ fn read(arguments: &Arguments) -> Result<(Audit, Exit), Refused> {
     let mut notes = Vec::new();
     let mut exit = Exit::Fine;
     let mut elsewhere = 0;
+    let mut sinks = Vec::new();
     for file in &arguments.snapshot {
         let input = input::read(file, arguments.at.as_ref()).map_err(|e| (Exit::Usage, e.to_string()))?;
         match snapshot(&input, &mut catalogue) {
             Ok(read) => {
                 elsewhere += read.elsewhere;
+                let of_sinks = stayput_core::sinks::find(&input.bytes, Some(&read.at));
+                notes.extend(unread_sinks(&input.name.to_string(), &of_sinks, &rules));
+                sinks.push((read.at.clone(), of_sinks));
                 if read.guessed {
                     notes.push(format!(
                         "{} is taken to lie at {}, by the paths in it. If it doesn't, say where with --at.",
@@ -243,6 +255,7 @@ fn read(arguments: &Arguments) -> Result<(Audit, Exit), Refused> {
         rules,
         versioning,
         catalogue,
+        sinks,
         now,
         notes,
     };
@@ -266,6 +279,18 @@ fn clock() -> Result<Timestamp, Refused> {
 /// A file that is used whole or not at all.
 fn bytes(file: &Path, what: &str) -> Result<Vec<u8>, Refused> {
     input::read_file(file).map_err(|e| (Exit::Usage, format!("{e} ({what})")))
+}
+
+/// What isn't known of the sinks of a snapshot, where a rule aborts uploads.
+fn unread_sinks(name: &str, sinks: &Sinks, rules: &LifecycleConfiguration) -> Option<String> {
+    let aborts = |rule: &LifecycleRule| rule.enabled && rule.abort_incomplete_upload_days.is_some();
+    let unread = sinks.blobs.len() + sinks.unknown.len();
+    (unread > 0 && rules.rules.iter().any(aborts)).then(|| {
+        format!(
+            "{name}: state of file sinks that lies in other objects, or that can't be read, isn't part of this answer ({unread} of them): \
+             unfinished uploads that it names aren't counted."
+        )
+    })
 }
 
 /// A `_metadata` that was put into the catalogue.

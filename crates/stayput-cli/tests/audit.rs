@@ -340,3 +340,36 @@ fn what_isnt_a_listing_isnt_taken_for_that_of_an_empty_bucket() {
     assert_eq!(said.status, 1, "{}", said.out);
     assert!(said.out.contains("No listing shows"), "{}", said.out);
 }
+
+#[test]
+fn uploads_that_the_sink_of_a_snapshot_names_are_told_with_the_rule_that_aborts_them() {
+    let chk = corpus().join("s3-1.14.6-filesink-inline-chk2/_metadata");
+    let rules = |prefix: &str| {
+        json!({"Rules": [{"ID": "uploads", "Status": "Enabled", "Filter": {"Prefix": prefix},
+            "AbortIncompleteMultipartUpload": {"DaysAfterInitiation": 3}}]})
+    };
+    let asked = |prefix: &str| {
+        let rules = serde_json::to_vec(&rules(prefix)).unwrap();
+        let arguments = [
+            "--snapshot",
+            chk.to_str().unwrap(),
+            "--at",
+            "s3://flink-lab/1.14.6/filesink-inline/d7aa52d807c12e1b813fd6f1d237fc81/chk-2",
+            "--versioning",
+            "enabled",
+            "--json",
+        ];
+        let said = audit(&arguments, &rules);
+        let document: Value = serde_json::from_str(&said.out).unwrap();
+        (said.status, document)
+    };
+    let (code, document) = asked("1.14.6/filesink-inline/sinkout/");
+    assert_eq!(code, 1);
+    let finding = &document["findings"][0];
+    assert_eq!(finding["code"], "rule_will_abort_uploads");
+    assert!(finding["objects"].as_u64().unwrap() > 0);
+    // No listing, so no day.
+    assert_eq!(document["buckets"][0]["aborts"][0]["first"], Value::Null);
+    let (code, document) = asked("elsewhere/");
+    assert_eq!((code, &document["findings"]), (0, &json!([])));
+}

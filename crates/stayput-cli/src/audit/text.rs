@@ -27,7 +27,7 @@ pub(super) fn write(
         }
         breaks(forecast, bucket, out)?;
         trouble_now(bucket, out)?;
-        uploads(bucket, out)?;
+        uploads(forecast, bucket, out)?;
         ages(forecast, bucket, out)?;
         correction(bucket, out)?;
         let mut all: Vec<String> = Vec::new();
@@ -189,7 +189,7 @@ fn trouble_now(bucket: &BucketForecast, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn uploads(bucket: &BucketForecast, out: &mut dyn Write) -> io::Result<()> {
+fn uploads(forecast: &Forecast, bucket: &BucketForecast, out: &mut dyn Write) -> io::Result<()> {
     for abort in &bucket.aborts {
         writeln!(
             out,
@@ -201,8 +201,9 @@ fn uploads(bucket: &BucketForecast, out: &mut dyn Write) -> io::Result<()> {
         if abort.uploads > 0 {
             writeln!(
                 out,
-                "  among them {} that the state of a sink names",
-                Count(abort.uploads, "upload", "uploads")
+                "  among them {} that the state of a sink names: taken {}",
+                Count(abort.uploads, "upload", "uploads"),
+                abort.starting(forecast.now)
             )?;
             for example in abort.examples.iter().take(SHOWN) {
                 writeln!(out, "  {}", Shown(example))?;
@@ -210,8 +211,8 @@ fn uploads(bucket: &BucketForecast, out: &mut dyn Write) -> io::Result<()> {
         } else {
             writeln!(
                 out,
-                "  An exactly-once file sink keeps ids of unfinished uploads in its state, which isn't looked into here. If a sink of these jobs\n  \
-                 writes there, a snapshot that is older than that can't be restored without losing its data."
+                "  An exactly-once file sink keeps ids of unfinished uploads in its state; none that was read names one that this rule\n  \
+                 takes. Of state that wasn't read, a snapshot that is older than that can't be restored without losing its data."
             )?;
         }
     }
