@@ -255,6 +255,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_upload_that_is_both_open_and_to_be_cleaned_up_is_told_once_with_its_bucket() {
+        let case = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../tests/corpus/s3-1.14.6-filesink-inline-chk2/_metadata"
+        );
+        let sinks = find(&std::fs::read(case).unwrap(), None);
+        assert_eq!(sinks.files.len(), 2);
+        let object = ObjectLocation::new(
+            "flink-lab",
+            "1.14.6/filesink-inline/sinkout/2026-11-29--14/part-5569807a-3a4a-44a4-baa8-0aa87caa46a1-0",
+        );
+        let told: Vec<_> = sinks.uploads().into_keys().collect();
+        assert_eq!(told, [(object, "ea405362-f080-437a-8fa7-a903feb8e82f")]);
+    }
+
+    #[test]
     fn tails_are_told_by_their_names() {
         for tail in [
             "out/d=1/_part-6343987d-03f8-491b-ad05-22d7beb5f163-0_tmp_11240053-3bc0-4659-8e2e-eb1fe442cf57",

@@ -47,8 +47,8 @@ async fn a_rule_that_will_abort_uploads_of_the_newest_checkpoint_is_told_with_th
     assert!(finding.examples.iter().all(|e| e.contains("/sinkout/")));
     assert_eq!(finding.broken.len(), 1);
     assert!(finding.broken[0].ends_with("/chk-3/_metadata"));
-    // Written on the 29th: three days later, at the next midnight.
-    assert_eq!(finding.deadline, Some(at("2026-12-03T00:00:00Z")));
+    // The store wrote it on the 28th: three days later, at the next midnight.
+    assert_eq!(finding.deadline, Some(at("2026-12-02T00:00:00Z")));
     assert!(finding.meaning.contains("or earlier"), "{}", finding.meaning);
 
     let (told, calls_elsewhere) = swept("another/place/").await;
