@@ -9,6 +9,7 @@ use crate::timestamp::Timestamp;
 
 /// An alarm comes so long before the first object is taken; until then a finding warns.
 const URGENT_WITHIN: Duration = Duration::from_secs(7 * 86_400);
+const DAY: Duration = Duration::from_secs(86_400);
 
 impl Forecast {
     /// What people must know: per job, rule and action, the earliest first. The deadline of each is the first midnight from which the rule
@@ -17,7 +18,7 @@ impl Forecast {
         let mut findings = Vec::new();
         for bucket in &self.buckets {
             findings.extend(bucket.harms.iter().map(|harm| self.harm(bucket, harm)));
-            let known = bucket.aborts.iter().filter(|abort| abort.uploads > 0);
+            let known = bucket.aborts.iter().filter(|abort| abort.is_near(self.now));
             findings.extend(known.map(|abort| self.abort(bucket, abort)));
         }
         findings
@@ -82,6 +83,12 @@ impl Forecast {
 }
 
 impl AbortRisk {
+    /// Whether people should be told: while more than half of the rule's days are left, a job that goes on completes its uploads long before.
+    fn is_near(&self, now: Timestamp) -> bool {
+        let half = DAY.saturating_mul(self.days) / 2;
+        self.uploads > 0 && self.first.is_none_or(|first| first <= now.plus(half))
+    }
+
     /// How many uploads, for people.
     pub fn what(&self) -> String {
         match self.uploads {
