@@ -68,7 +68,7 @@ impl Forecast {
         finding.examples.clone_from(&abort.examples);
         finding.deadline = abort.first;
         finding.broken = abort.snapshots.iter().map(ToString::to_string).collect();
-        if !abort.first.is_some_and(|at| at <= self.now.plus(URGENT_WITHIN)) {
+        if abort.first.is_none_or(|at| at > self.now.plus(URGENT_WITHIN)) {
             finding.severity = Severity::Warning;
         }
         finding.meaning = format!(
