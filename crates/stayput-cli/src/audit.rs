@@ -210,7 +210,7 @@ fn read(arguments: &Arguments) -> Result<(Audit, Exit), Refused> {
             Ok(read) => {
                 elsewhere += read.elsewhere;
                 let of_sinks = stayput_core::sinks::find(&input.bytes, Some(&read.at));
-                notes.extend(unread_sinks(&input.name.to_string(), &of_sinks, &rules));
+                notes.extend(unread_sinks(&input.name, &of_sinks, &rules));
                 sinks.push((read.at.clone(), of_sinks));
                 if read.guessed {
                     notes.push(format!(

@@ -307,11 +307,14 @@ impl Catalogue {
                 let Contents::Unreadable { names_at_least, .. } = &s.contents else {
                     return false;
                 };
-                let near = s.metadata == *location
-                    || s.owns(location.bucket(), plain_key)
-                    || names_at_least.contains(location)
-                    || (s.job.bucket == location.bucket() && job == Some(s.job.prefix.as_str()))
-                    || lies_under_its_id(plain_key, &s.job);
+                // A `_metadata` is named by no other.
+                let may_name = || {
+                    s.owns(location.bucket(), plain_key)
+                        || names_at_least.contains(location)
+                        || (s.job.bucket == location.bucket() && job == Some(s.job.prefix.as_str()))
+                        || lies_under_its_id(plain_key, &s.job)
+                };
+                let near = s.metadata == *location || location.file_name() != METADATA_FILE && may_name();
                 near && !self.readable_newer_head_beside(s)
             })
             .collect()
@@ -339,10 +342,15 @@ impl Catalogue {
 
     /// Whether the job has gone on from a snapshot that can't be read. In a directory of several jobs nobody knows whose it is.
     fn readable_newer_head_beside(&self, unreadable: &Snapshot) -> bool {
+        // What a rule or a stranger hid is what the job comes back from all the same, once it is back.
+        let is_wanted = |s: &Snapshot| {
+            let hidden = s.hidden.as_ref();
+            hidden.is_none_or(|h| !h.cause.is_flink_or_unknown())
+        };
         !may_be_anothers(unreadable)
             && self
                 .newer_beside(unreadable)
-                .any(|s| forms_a_group(s) && s.hidden.is_none())
+                .any(|s| forms_a_group(s) && is_wanted(s))
     }
 
     /// Whether the head is another one that nobody here may read either: nothing says that it is damaged, so nobody is restored from this one.

@@ -213,7 +213,15 @@ fn whole(
     let Some(facts) = snapshot.facts() else {
         return false;
     };
-    let gone = |object: ObjectNo| missing.iter().any(|m| m.object == object && near(m));
+    // What Flink or nobody known had taken before can't go with the rest.
+    let went_before = |m: &MissingObject| {
+        m.cause.is_flink_or_unknown() && marker_time(&m.history).is_some_and(|marker| marker < hidden_at)
+    };
+    let gone = |object: ObjectNo| {
+        missing
+            .iter()
+            .any(|m| m.object == object && (near(m) || went_before(m)))
+    };
     // Own files are told by the directory; with entropy, by what the caller found (`exclusive`), or by path.
     let missing_own = missing.iter().filter(|m| m.exclusive).count();
     let standing_own = catalogue
@@ -225,10 +233,6 @@ fn whole(
         return false;
     }
     if missing_own > 0 {
-        // What Flink or nobody known had taken before can't go with the rest.
-        let went_before = |m: &MissingObject| {
-            m.cause.is_flink_or_unknown() && marker_time(&m.history).is_some_and(|marker| marker < hidden_at)
-        };
         return missing
             .iter()
             .filter(|m| m.exclusive)

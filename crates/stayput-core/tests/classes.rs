@@ -311,6 +311,21 @@ fn a_newer_one_that_cannot_be_read_may_be_the_head() {
     assert_eq!((older, newer), (Class::Spare, Class::Running));
 }
 
+/// What a rule or a stranger hid is what the job comes back from all the same; what Flink hid isn't.
+#[test]
+fn an_older_one_that_cannot_be_read_is_overtaken_by_a_newer_one_that_others_hid() {
+    let class_beside = |cause: Cause| {
+        let mut older = entry(&format!("{ALONE}/chk-8"), 3 * DAY);
+        older.unreadable = Some(Unreadable::NewerFormat(8));
+        let newer = entry(&format!("{ALONE}/chk-9"), 2 * DAY).hidden(DAY, cause);
+        classes(&[older, newer])[0]
+    };
+    assert_eq!(class_beside(Cause::Lifecycle), Class::Spare);
+    assert_eq!(class_beside(Cause::Foreign("alice".to_owned())), Class::Spare);
+    assert_eq!(class_beside(Cause::Flink), Class::Resting);
+    assert_eq!(class_beside(Cause::Unknown), Class::Resting);
+}
+
 #[test]
 fn where_several_jobs_may_be_what_cannot_be_read_may_be_anothers() {
     let newer_format = || Unreadable::NewerFormat(8);

@@ -142,23 +142,19 @@ fn what_a_rule_takes_at_midnight_is_no_part_of_what_a_person_deleted_just_before
 
 #[test]
 fn what_flink_had_taken_before_cant_go_with_the_rest() {
-    let names = ["cp/j/chk-8/a", "cp/j/chk-8/b"];
-    let taken_before = |cause: Cause| {
-        loss_by(
-            &names,
-            &[("cp/j/chk-8/a", 0, foreign()), ("cp/j/chk-8/b", -300, cause)],
-            &[],
-        )
-        .whole
-    };
-    assert!(taken_before(Cause::Flink));
-    assert!(taken_before(Cause::Unknown));
-    assert!(!taken_before(foreign()), "two deletions of a stranger");
-    let later = [
-        ("cp/j/chk-8/a", 0, foreign()),
-        ("cp/j/chk-8/b", 300, Cause::Flink),
-    ];
-    assert!(!loss_by(&names, &later, &[]).whole, "it stood when the rest went");
+    // With files of its own, and with shared ones alone.
+    for names in [
+        ["cp/j/chk-8/a", "cp/j/chk-8/b"],
+        ["cp/j/shared/a", "cp/j/shared/b"],
+    ] {
+        let [a, b] = names;
+        let taken_before = |cause: Cause| loss_by(&names, &[(a, 0, foreign()), (b, -300, cause)], &[]).whole;
+        assert!(taken_before(Cause::Flink));
+        assert!(taken_before(Cause::Unknown));
+        assert!(!taken_before(foreign()), "two deletions of a stranger");
+        let later = [(a, 0, foreign()), (b, 300, Cause::Flink)];
+        assert!(!loss_by(&names, &later, &[]).whole, "it stood when the rest went");
+    }
 }
 
 #[test]

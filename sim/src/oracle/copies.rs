@@ -133,6 +133,12 @@ impl Oracle<'_> {
             };
             let by_owner =
                 hiding.filter(|h| h.by == Hand::Person && went_with_it(h) && !was_a_part_before(h));
+            // The last thing in a job's directory, which nobody may read: whether that was all or a part of it nobody can tell.
+            let alone = |h: &Hiding| {
+                let unread = said.is_some_and(|s| s.class.is_none()) && key.ends_with("/_metadata");
+                unread && self.ledger.keys_of_purpose(key, h.at) == Some(1)
+            };
+            let by_owner = by_owner.filter(|h| !alone(h));
             if !as_a_rule && by_owner.is_some_and(|h| self.ledger.was_deleted_on_purpose(key, h.at)) {
                 wrong(
                     STAYS_DELETED,

@@ -70,6 +70,20 @@ impl Oracle<'_> {
         if self.passes_for_a_spare(scene, need) {
             return None;
         }
+        // While it may not read the function says so at every call, and an alarm tells of that; of what went for good meanwhile nothing is left that says what it was.
+        let could_not_read = |key: &str| {
+            let why = self.ledger.last_why(key);
+            why.is_some_and(|why| why.starts_with("couldn't be read just now"))
+        };
+        let resumed_at = self.ledger.resumed_at;
+        let of_metadata = &need.snapshot.metadata;
+        if (could_not_read(key) || could_not_read(of_metadata))
+            && scene
+                .store
+                .was_gone_for_good(of_metadata, &need.snapshot.etag, resumed_at)
+        {
+            return None;
+        }
         // What a `_metadata` named that was gone for good before nobody can read any more, and nobody can be restored from: whether that loss is
         // excused decides for both.
         let metadata = &need.snapshot.metadata;

@@ -41,7 +41,7 @@ pub struct Ledger {
     /// When what lay in an archive was last copied onto itself.
     repaired: BTreeMap<String, Millis>,
     /// Directories that their owner deleted, and when.
-    purposes: Vec<(String, Millis)>,
+    purposes: Vec<(String, Millis, usize)>,
     /// When restoring was last resumed.
     pub resumed_at: Millis,
     /// From when to when the bucket kept no versions; the last may still last.
@@ -110,15 +110,24 @@ impl Ledger {
     }
 
     /// An owner deletes a directory.
-    pub fn deleted_on_purpose(&mut self, directory: &str, at: Millis) {
-        self.purposes.push((directory.to_owned(), at));
+    pub fn deleted_on_purpose(&mut self, directory: &str, at: Millis, keys: usize) {
+        self.purposes.push((directory.to_owned(), at, keys));
     }
 
     /// Whether a key that was hidden then went with a directory that its owner deleted. That takes him less than an hour: what anybody does there later, where
     /// the job was perhaps deployed again, isn't his purpose.
     pub(super) fn was_deleted_on_purpose(&self, key: &str, hidden: Millis) -> bool {
+        self.keys_of_purpose(key, hidden).is_some()
+    }
+
+    /// How many keys the owner deleted then; `None`: it wasn't the owner.
+    pub(super) fn keys_of_purpose(&self, key: &str, hidden: Millis) -> Option<usize> {
         let its = |directory: &str, at: Millis| key.contains(directory) && (at..at + HOUR).contains(&hidden);
-        self.purposes.iter().any(|(directory, at)| its(directory, *at))
+        let mut purposes = self
+            .purposes
+            .iter()
+            .filter(|(directory, at, _)| its(directory, *at));
+        purposes.next().map(|(_, _, keys)| *keys)
     }
 
     pub(super) fn naming(&self, key: &str) -> Vec<&Checkpoint> {

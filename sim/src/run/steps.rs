@@ -242,7 +242,7 @@ impl Run<'_> {
                     .filter(|k| self.store.is_visible(k) && !k.ends_with("/_metadata")),
             );
         }
-        self.oracle.ledger.deleted_on_purpose(&directory, now);
+        self.oracle.ledger.deleted_on_purpose(&directory, now, keys.len());
         self.note(Lane::People, || {
             format!("deletes {directory} on purpose: {} keys", keys.len())
         });

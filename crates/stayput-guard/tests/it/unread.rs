@@ -10,7 +10,9 @@ use stayput_guard::batch::Answer;
 use stayput_guard::memory::Memory;
 use stayput_guard::port::PortErrorKind;
 
-use crate::lab::{DAY, HOUR, JOB, Lab, SETTLE, Who, metadata_key, outcome_on, real_metadata, with_id};
+use crate::lab::{
+    DAY, HOUR, JOB, Lab, SETTLE, Who, metadata_key, outcome_on, outcomes, real_metadata, with_id,
+};
 
 /// chk-9 is newer than chk-8 and may not be read.
 fn with_a_denied_newest() -> Lab {
@@ -68,6 +70,32 @@ async fn a_stranger_finds_no_gap_in_what_cant_be_read() {
     let report = lab.guard().handle(&messages).await;
     assert_eq!(*outcome_on(&report, &metadata_key(9)), CANNOT_JUDGE);
     assert_eq!(lab.copied(), [shared]);
+}
+
+#[tokio::test]
+async fn what_nobody_can_read_doesnt_come_back_in_the_way_of_a_new_run() {
+    for new_run in [false, true] {
+        let lab = Lab::new();
+        let of_a_newer_flink = {
+            let mut bytes = with_id(real_metadata(8), 9);
+            // Magic number, then the format.
+            bytes[4..8].copy_from_slice(&99_i32.to_be_bytes());
+            bytes
+        };
+        lab.bucket.put(&metadata_key(9), of_a_newer_flink);
+        lab.model.advance(2 * HOUR);
+        let messages = [lab.delete(Who::Alice, &metadata_key(9))];
+        lab.model.advance(HOUR);
+        if new_run {
+            // Its ids began again, and it will come to 9.
+            lab.complete(2);
+        }
+        lab.model.advance(2 * HOUR);
+        let report = lab.guard().handle(&messages).await;
+        let left = *outcome_on(&report, &metadata_key(9)) == Outcome::Leave(LeaveReason::NewRunInDirectory);
+        assert_eq!(left, new_run, "{:?}", outcome_on(&report, &metadata_key(9)));
+        assert_eq!(lab.copied().is_empty(), new_run, "{:?}", outcomes(&report));
+    }
 }
 
 /// The owner of a job that is gone deletes what it left, and the guard may not read what that is.

@@ -3,6 +3,7 @@
 use s3_documents::bucket::Versioning;
 use stayput_core::cause::WhyUnknown;
 use stayput_core::lifecycle_rules::{self, RuledObject};
+use stayput_core::loss::{DirectoryUse, MetadataState};
 use stayput_core::report::finding::FindingCode;
 use stayput_core::restoring::copy_metadata;
 use stayput_core::thaw::Readability;
@@ -13,8 +14,8 @@ use super::{BY_ORPHANS, Bench, Judged};
 use crate::causes;
 use crate::guard::evidence::ReferrerFacts;
 use crate::guard::{
-    Cause, Class, Hand, Journal, Naming, Notice, ObjectLocation, Outcome, PortError, Protect, Reading,
-    Timestamp, Verdict,
+    Cause, Class, Hand, Journal, LeaveReason, METADATA_FILE, Naming, Notice, ObjectLocation, Outcome,
+    PortError, Protect, Reading, Timestamp, Verdict,
 };
 use crate::port::PortErrorKind;
 use crate::survey::first_written;
@@ -51,6 +52,19 @@ where
                 Judged::from(verdict)
             }
         }
+    }
+
+    /// Whether this is a `_metadata` that was hidden, and a run whose ids began again writes where it would come back.
+    fn is_in_the_way_of_a_new_run(&self, location: &ObjectLocation) -> bool {
+        let itself = self
+            .inspected
+            .get(location)
+            .filter(|_| location.file_name() == METADATA_FILE);
+        itself.is_some_and(|inspected| {
+            let loss = &inspected.loss;
+            loss.metadata != MetadataState::Stands
+                && matches!(loss.directory_use, DirectoryUse::NewRun { .. })
+        })
     }
 
     async fn look_at(&mut self, notice: &Notice) -> Result<Judged, PortError> {
@@ -133,6 +147,13 @@ where
             look.visible = Some(false);
         }
         let mut verdict = judge(&deletion, &evidence, &look, &policy, self.eyes.now);
+        // Whatever it is that nobody can read there, the new run would meet it.
+        if matches!(evidence, Evidence::Unknown(_))
+            && matches!(verdict.outcome, Outcome::Restore(_) | Outcome::Later { .. })
+            && self.is_in_the_way_of_a_new_run(location)
+        {
+            verdict.outcome = Outcome::Leave(LeaveReason::NewRunInDirectory);
+        }
         // A sweep comes again anyway.
         if let (Outcome::Leave(_), Evidence::Referenced(_), true) =
             (&verdict.outcome, &evidence, notice.told.deleted)
