@@ -1,6 +1,7 @@
 //! Finding snapshots: all roots when nothing is known, then only what a call names, at most as often as needed.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::StreamExt;
 use futures_util::stream;
@@ -102,6 +103,8 @@ pub(crate) struct Survey {
     failing: BTreeSet<JobDirectory>,
     /// Directories of jobs that are gone, or have just begun.
     headless: headless::Headless,
+    /// Whether the next call looks at all of them.
+    looks_at_headless_next: AtomicBool,
     /// When a visible `_metadata` was last seen to be what was read, beyond what listings show.
     asked_about: BTreeMap<ObjectLocation, Timestamp>,
     /// Which checkpoints HA stores name.
@@ -154,7 +157,8 @@ impl Survey {
             jobs.insert(directory);
         }
         // What a rule or a stranger took may be needed by a job that began an hour ago and completed its first checkpoint just now.
-        let look_at_headless = breadth == Breadth::Named && named.anybody_lost_to_others();
+        let asked = std::mem::take(self.looks_at_headless_next.get_mut());
+        let look_at_headless = breadth == Breadth::Named && (asked || named.anybody_lost_to_others());
         if look_at_headless {
             let unseen = self.headless.unseen_for(eyes.mandate.catalogue_max_age, eyes.now);
             jobs.extend(unseen.cloned());
@@ -252,6 +256,14 @@ impl Survey {
     }
 
     /// Lists these job directories, and takes in what they hold.
+    /// Has the next call look at directories in which no checkpoint was found for long. Whether there are any that weren't looked at just now.
+    pub(crate) fn look_at_headless_next<R, J>(&self, eyes: &Eyes<'_, R, J>) -> bool {
+        let mut unseen = self.headless.unseen_for(eyes.mandate.catalogue_max_age, eyes.now);
+        let any = unseen.next().is_some();
+        self.looks_at_headless_next.fetch_or(any, Ordering::Relaxed);
+        any
+    }
+
     /// The directories of a job by its id: those that are known, or where one that began since the last look lies, or one of which nothing was visible.
     fn directories_of_job<R, J>(&self, eyes: &Eyes<'_, R, J>, id: &str) -> Vec<JobDirectory> {
         let known = self.catalogue.jobs().map(|(job, _)| job);

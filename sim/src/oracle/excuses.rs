@@ -288,9 +288,11 @@ impl Oracle<'_> {
             let hiding = scene.store.hiding(&f.key);
             hiding.is_some_and(|h| self.may_be_told_as_flink(&h))
         };
-        let nobody_heard = |f: &File| {
+        let heard_late = |f: &File| {
             let hiding = scene.store.hiding(&f.key);
-            hiding.is_some_and(|h| self.ledger.heard_at(h.event).is_none())
+            let hiding = hiding.or_else(|| scene.store.came_back_after(&f.key));
+            let heard = hiding.map(|h| self.ledger.heard_at(h.event));
+            heard.is_some_and(|at| at.is_none_or(|at| scene.store.now() - at < self.sweeps_last()))
         };
         if self
             .ledger
@@ -358,9 +360,9 @@ impl Oracle<'_> {
             {
                 Some(format!("told as {told:?}, it was only told as {said:?}"))
             }
-            // No message tells who took a private file, and one says that Flink took another.
+            // When people were told no message had said who took a private file, and one that Flink took another. If one says so since, the next sweep knows.
             (ToldAs::Flink | ToldAs::Nobody, Some("discard_cut_short"))
-                if own().any(nobody_heard) && need.snapshot.files.iter().any(flink_took) =>
+                if own().any(heard_late) && need.snapshot.files.iter().any(flink_took) =>
             {
                 None
             }

@@ -85,9 +85,24 @@ where
             return Ok(());
         }
         if let Some((_, inspected)) = inspect(&self.eyes, self.survey, metadata, &self.told).await? {
+            self.learn_who_hid(metadata, &inspected.loss.metadata);
             self.inspected.insert(metadata.clone(), inspected);
         }
         Ok(())
+    }
+
+    /// Another process may have heard who hid a `_metadata` since this one saw that it was hidden: what its class says of the others beside it hangs on that.
+    fn learn_who_hid(&mut self, metadata: &ObjectLocation, state: &MetadataState) {
+        let MetadataState::Hidden { cause, .. } = state else {
+            return;
+        };
+        let catalogue = &mut self.survey.catalogue;
+        let snapshot = catalogue.at(metadata).and_then(|id| catalogue.get_mut(id));
+        if let Some(hidden) = snapshot.and_then(|s| s.hidden.as_mut())
+            && hidden.cause == Cause::Unknown
+        {
+            hidden.cause.clone_from(cause);
+        }
     }
 
     /// A stranger's deletion beside what can't be read: whether that went too, and as a whole.
@@ -388,7 +403,7 @@ pub(super) struct ReferrerFacts {
     naming: Naming,
     pub(super) class: Class,
     written: Timestamp,
-    claimed: bool,
+    pub(super) claimed: bool,
     moved: bool,
     put_back_before: bool,
     told_as_a_whole: bool,

@@ -145,7 +145,9 @@ impl Survey {
             .take(TRIES)
         {
             let metadata = ObjectLocation::new(&*job.bucket, format!("{prefix}{id}/{METADATA_FILE}"));
-            if self.snapshot_at(&metadata).is_none_or(may_be_read_now) {
+            if self.snapshot_at(&metadata).is_none_or(may_be_read_now)
+                || found.last() == Some(&id) && self.is_another_by_now(eyes, &metadata).await
+            {
                 self.look_up(eyes, &metadata).await;
             }
             // Beside one that couldn't be read just now an older one would pass for the newest, also at the next call.
@@ -185,6 +187,28 @@ impl Survey {
         }
         if several && !self.is_failing(job) {
             self.look_for_what_rules_hid(eyes, job, &listed).await;
+        }
+    }
+
+    /// Whether a run whose ids began again wrote another `_metadata` where this one was known, and that was hidden too.
+    async fn is_another_by_now<R: Reading + Sync, J: Journal + Sync>(
+        &mut self,
+        eyes: &Eyes<'_, R, J>,
+        metadata: &ObjectLocation,
+    ) -> bool {
+        let Some(marker) = self
+            .snapshot_at(metadata)
+            .and_then(|s| s.hidden.as_ref())
+            .map(|h| h.marker.clone())
+        else {
+            return false;
+        };
+        match eyes.history(metadata).await {
+            Ok(history) => history.hidden().is_some_and(|h| h.above_data.id != marker),
+            Err(e) => {
+                self.fail(identity_of(metadata).1, e.to_string());
+                false
+            }
         }
     }
 

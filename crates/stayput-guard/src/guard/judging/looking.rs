@@ -54,6 +54,15 @@ where
         }
     }
 
+    /// Whether another process saw that some of these were claimed, and this one doesn't see by whom: whoever it was may need the object.
+    fn was_claimed_by_somebody_unseen(&self, facts: &[ReferrerFacts]) -> bool {
+        let catalogue = &self.survey.catalogue;
+        facts.iter().filter(|f| f.claimed).any(|f| {
+            let id = catalogue.at(&f.metadata);
+            id.is_some_and(|id| catalogue.claimed_by(id).is_none())
+        })
+    }
+
     /// Whether this is a `_metadata` that was hidden, and a run whose ids began again writes where it would come back.
     fn is_in_the_way_of_a_new_run(&self, location: &ObjectLocation) -> bool {
         let itself = self
@@ -166,6 +175,13 @@ where
             } else if let Some(not_before) = self.is_unheard(referrers, &deletion.cause)
                 && look.visible != Some(true)
             {
+                let why = LaterReason::Quiet;
+                verdict.outcome = Outcome::Later { not_before, why };
+            } else if verdict.outcome == Outcome::Leave(LeaveReason::Claimed)
+                && self.was_claimed_by_somebody_unseen(&facts)
+                && self.survey.look_at_headless_next(&self.eyes)
+            {
+                let not_before = self.eyes.now.plus(policy.settle);
                 let why = LaterReason::Quiet;
                 verdict.outcome = Outcome::Later { not_before, why };
             }
