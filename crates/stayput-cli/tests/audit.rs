@@ -348,17 +348,24 @@ fn uploads_that_the_sink_of_a_snapshot_names_are_told_with_the_rule_that_aborts_
         json!({"Rules": [{"ID": "uploads", "Status": "Enabled", "Filter": {"Prefix": prefix},
             "AbortIncompleteMultipartUpload": {"DaysAfterInitiation": 3}}]})
     };
+    let arguments = [
+        "--snapshot",
+        chk.to_str().unwrap(),
+        "--at",
+        "s3://flink-lab/1.14.6/filesink-inline/d7aa52d807c12e1b813fd6f1d237fc81/chk-2",
+        "--versioning",
+        "enabled",
+        "--json",
+    ];
+    let everywhere = serde_json::to_vec(&rules("")).unwrap();
+    let for_people = audit(&arguments[..6], &everywhere).out;
+    let first_line = for_people.lines().next().unwrap_or_default();
+    assert!(
+        first_line.contains("ABORT UPLOADS THAT ARE NEEDED"),
+        "{for_people}"
+    );
     let asked = |prefix: &str| {
         let rules = serde_json::to_vec(&rules(prefix)).unwrap();
-        let arguments = [
-            "--snapshot",
-            chk.to_str().unwrap(),
-            "--at",
-            "s3://flink-lab/1.14.6/filesink-inline/d7aa52d807c12e1b813fd6f1d237fc81/chk-2",
-            "--versioning",
-            "enabled",
-            "--json",
-        ];
         let said = audit(&arguments, &rules);
         let document: Value = serde_json::from_str(&said.out).unwrap();
         (said.status, document)

@@ -79,7 +79,9 @@ fn headline(
     snapshots: usize,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let answer = if bucket.harms.is_empty() {
+    let answer = if bucket.harms.is_empty() && bucket.aborts.iter().any(|abort| abort.uploads > 0) {
+        "ABORT UPLOADS THAT ARE NEEDED, and take no object that is"
+    } else if bucket.harms.is_empty() {
         "take nothing that is needed"
     } else if bucket.harms.iter().all(Harm::is_unsure) {
         "may take what is needed"
