@@ -148,10 +148,16 @@ pub fn play_for(from: u64, count: u64, which: Histories, threads: usize, most: D
 
 /// How many histories it takes until one violates something, and what; `None`: none of so many does. `doubted`: whether this seed violates something
 /// anyway, so that it shows nothing.
-pub fn first_violation(from: u64, most: u64, mut doubted: impl FnMut(u64) -> bool) -> Option<(u64, String)> {
+pub fn first_violation(
+    from: u64,
+    most: u64,
+    which: Histories,
+    mut doubted: impl FnMut(u64) -> bool,
+) -> Option<(u64, String)> {
     let (mut copies, mut unneeded) = (0, 0_u64);
     for n in 0..most {
-        let played = play_seed(from.wrapping_add(n), Histories::ON_TRIAL);
+        let seed = from.wrapping_add(n);
+        let played = play_seed(seed, which.in_search(seed));
         if let Some((_, violation)) = played.violations.first().filter(|(seed, _)| !doubted(*seed)) {
             return Some((n + 1, violation.invariant.to_owned()));
         }

@@ -32,6 +32,8 @@ use crate::scenario::{Change, Denied, Telling, World};
 use crate::store::{BUCKET, Event, Hand, Happened};
 
 const FLINK: &str = "AROAFLINK";
+/// Of what replicates a bucket.
+const REPLICATION: &str = "AROAREPLICATION";
 const OURS: &str = "AROASTAYPUT";
 
 /// What a verdict did about an object.
@@ -225,6 +227,7 @@ impl Function {
             Hand::Flink(_) | Hand::PersonWithFlinksRole => {
                 Agent::Principal(format!("AWS:{FLINK}:jobmanager"))
             }
+            Hand::Replication => Agent::Principal(format!("AWS:{REPLICATION}:s3-replication")),
             Hand::Person => Agent::Principal("AWS:AROAPEOPLE:alice".to_owned()),
             Hand::Guard => Agent::Principal(format!("AWS:{OURS}:function")),
         };
@@ -241,7 +244,9 @@ impl Function {
                 source,
             })
         };
+        let untold = self.world.replication.is_some_and(|r| !r.told);
         match &event.what {
+            Happened::Hidden(_) if untold && event.by == Hand::Replication => None,
             Happened::Hidden(marker) => Some(deleted(Deletion::MarkerCreated, marker)),
             Happened::Purged(version) => Some(deleted(Deletion::Removed, version)),
             Happened::Thawed(version) => Some(Record::Other(OtherEvent {

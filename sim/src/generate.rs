@@ -4,6 +4,7 @@ mod archives;
 mod budgets;
 mod coincidences;
 mod extras;
+mod replication;
 mod settings;
 mod sinks;
 mod unhiding;
@@ -52,6 +53,8 @@ pub struct Histories {
     /// Whether archives, settings that change, noncurrent rules of a day or three, readable pointers of HA stores and the function's own copies as news are in some of them too: there
     /// the guard and its judge don't agree yet often enough, so that nobody's gate rests on them.
     pub on_trial: bool,
+    /// Whether the bucket is a replica of the one that jobs write to.
+    pub replicated: bool,
 }
 
 impl Histories {
@@ -62,12 +65,27 @@ impl Histories {
         on_trial: true,
         ..Self::SHORT
     };
+    /// Short ones in a replica.
+    pub const REPLICATED: Self = Self {
+        replicated: true,
+        ..Self::SHORT
+    };
+
+    /// Of this seed, where faults are looked for: one in ten is in a replica, if not all are.
+    #[must_use]
+    pub fn in_search(self, seed: u64) -> Self {
+        Self {
+            replicated: self.replicated || seed.is_multiple_of(10),
+            ..self
+        }
+    }
 
     /// Those of this length, without what is on trial.
     pub const fn of(length: Length) -> Self {
         Self {
             length,
             on_trial: false,
+            replicated: false,
         }
     }
 }
@@ -105,6 +123,9 @@ pub fn scenario(seed: u64, which: Histories) -> Scenario {
         archives::add(&mut scenario);
         settings::add(&mut scenario);
         settings::add_mistakes(&mut scenario);
+    }
+    if which.replicated {
+        replication::add(&mut scenario);
     }
     scenario
 }
@@ -157,6 +178,7 @@ fn world(dice: &mut Dice, pace: Pace) -> World {
         bytes_per_day: None,
         second_guard: false,
         throttled: 0,
+        replication: None,
         unhides: Unhides::Nowhere,
         sidecars: false,
         own_copies_told: false,

@@ -19,11 +19,11 @@ use stayput_sim::shrink::shrink;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const USAGE: &str = "\
-stayput-sim [--seeds N] [--from S] [--for SECONDS] [--at-most V] [--long] [--on-trial] [--threads T]
+stayput-sim [--seeds N] [--from S] [--for SECONDS] [--at-most V] [--long] [--on-trial] [--replicated] [--threads T]
     plays N histories (1000), whose seeds follow on S (a fresh number, which is printed); --for: no longer than that; --at-most: it is a
     failure only if more than so many invariants are violated, and no share of copies that nobody needs is; --long: over a year;
-    --on-trial: some with archives and settings that change, where guard and judge don't agree often enough yet
-stayput-sim --seed S [--long] [--on-trial] [--trace] [--html FILE] [--shrink] [--keep NAME STORY]
+    --on-trial: some with archives and settings that change, where guard and judge don't agree often enough yet; --replicated: in a bucket to which another one is replicated
+stayput-sim --seed S [--long] [--on-trial] [--replicated] [--trace] [--html FILE] [--shrink] [--keep NAME STORY]
     plays one; --trace: what happened; --html: as a picture; --shrink: the smallest history that violates the same; --keep: shrinks it and keeps it
 stayput-sim --plant FOLDER
     puts every planted fault into this copy of the workspace; stayput-sim --mutants [--seeds N] [--only WORDS] [--keep FOLDER], built there,
@@ -79,12 +79,13 @@ fn run(words: &Words) -> Result<bool, String> {
             Length::Short
         },
         on_trial: words.has("--on-trial"),
+        replicated: words.has("--replicated"),
     };
     if let Some(copy) = words.after("--plant", 1) {
         return planted::plant(copy.as_ref()).map(|()| true);
     }
     if words.has("--mutants") {
-        return look_for_mutants(words);
+        return look_for_mutants(words, which.replicated);
     }
     if words.has("--kept") {
         return play_kept(words);
@@ -137,9 +138,10 @@ fn said(tally: &Tally, which: Histories) -> String {
         ""
     };
     let on_trial = if which.on_trial { " --on-trial" } else { "" };
+    let replicated = if which.replicated { " --replicated" } else { "" };
     for (seed, violation) in &tally.violations {
         text.push_str(&format!(
-            "\nviolated: {}\n  at {}: {}\n  again: cargo xtask sim --seed {seed}{long}{on_trial} --trace\n",
+            "\nviolated: {}\n  at {}: {}\n  again: cargo xtask sim --seed {seed}{long}{on_trial}{replicated} --trace\n",
             violation.invariant,
             shown(violation.at),
             violation.what
@@ -221,7 +223,7 @@ fn play_one(words: &Words, seed: u64, which: Histories) -> Result<bool, String> 
 }
 
 /// Looks for planted faults until a history shows each.
-fn look_for_mutants(words: &Words) -> Result<bool, String> {
+fn look_for_mutants(words: &Words, replicated: bool) -> Result<bool, String> {
     if !planted::want(planted::ALL.len()) {
         return Err(
             "the sources hold no faults: cargo xtask sim --mutants makes a copy that does".to_owned(),
@@ -237,7 +239,11 @@ fn look_for_mutants(words: &Words) -> Result<bool, String> {
         return Err(format!("no fault has {asked:?} in its name"));
     }
     let threads = threads(words)?;
-    let all = planted::look_for_all(&places, most, threads, |found| {
+    let which = Histories {
+        replicated,
+        ..Histories::ON_TRIAL
+    };
+    let all = planted::look_for_all(&places, which, most, threads, |found| {
         let name = found.fault().name;
         let line = match &found.after {
             Some((histories, invariant)) => format!("found after {histories}: {name}: {invariant}\n"),

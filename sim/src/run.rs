@@ -3,6 +3,7 @@
 mod jobs;
 mod messages;
 mod reordered;
+mod replication;
 mod steps;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,13 +12,14 @@ use s3_model::Model;
 use stayput_core::timestamp::Timestamp;
 
 use self::reordered::Reordering;
+use self::replication::Origin;
 use crate::actors::Job;
 use crate::actors::people::Savepoint;
 use crate::actors::rules::{self, Due};
 use crate::clock::{BEGINNING, DAY, HOUR, MINUTE, Millis, midnight};
 use crate::dice::Dice;
 use crate::function::Function;
-use crate::oracle::{Oracle, Scene, Violation, needs};
+use crate::oracle::{Need, Oracle, Scene, Violation, needs, needs_of_replica};
 use crate::scenario::Scenario;
 use crate::store::{Event, Hand, Store};
 use crate::trace::{Lane, Trace};
@@ -71,6 +73,8 @@ enum Later {
         by: Hand,
     },
     RuleActs(Due),
+    /// A version or marker comes from the origin, by its key and id.
+    Replicates(String, String),
     /// S3 says that a version is thawed, by its key and id.
     Thawed(String, String),
     Poll,
@@ -90,6 +94,8 @@ enum How {
 struct Run<'s> {
     scenario: &'s Scenario,
     store: Store,
+    /// The bucket that jobs write to, where the other is its replica.
+    origin: Option<Origin>,
     function: Function,
     /// Another Stayput at the same bucket.
     second: Option<Function>,
@@ -117,6 +123,7 @@ pub fn play(scenario: &Scenario, traced: bool) -> Played {
     let mut run = Run {
         scenario,
         store: Store::new(&model, &scenario.world.rules),
+        origin: (scenario.world.replication).map(|how| Origin::new(&model, how)),
         function: Function::new(&model, &scenario.world, "ops"),
         second: (scenario.world.second_guard).then(|| Function::new(&model, &scenario.world, "ops-2")),
         oracle: Oracle::new(&scenario.world),
@@ -177,6 +184,10 @@ pub fn play(scenario: &Scenario, traced: bool) -> Played {
         .or_default() += ledger.as_a_stranger;
     *run.played
         .happened
+        .entry("copies in a replica of what the origin has no more")
+        .or_default() += ledger.as_replicated;
+    *run.played
+        .happened
         .entry("proofs of restores that a second reader checked")
         .or_default() += ledger.proofs;
     *run.played
@@ -214,7 +225,7 @@ impl Run<'_> {
             return;
         }
         let mut text = format!("{} objects", self.store.visible("").len());
-        for need in needs(&self.jobs, &self.savepoints) {
+        for need in needs_of(&self.origin, &self.store, &self.jobs, &self.savepoints) {
             let missing = need.missing(&self.store).len();
             if missing > 0 {
                 text.push_str(&format!("; {} lacks {missing}", need.who));
@@ -262,7 +273,7 @@ impl Run<'_> {
             } => {
                 if self.jobs.get(job).is_some_and(|j| j.incarnation == incarnation) {
                     self.note(Lane::Job(job), || format!("deletes {key}"));
-                    self.store.delete_as_flink(&key, job);
+                    replication::flinks(&mut self.origin, &mut self.store).delete_as_flink(&key, job);
                 }
             }
             Later::Completes {
@@ -298,6 +309,7 @@ impl Run<'_> {
                     self.happened("versions that a rule moved to an archive");
                 }
             }
+            Later::Replicates(key, version) => self.replicate(&key, &version),
             Later::Thawed(key, version) => self.store.tell_of_thaw(&key, &version),
             Later::Poll => self.poll(),
             Later::Sweep => {
@@ -350,6 +362,7 @@ impl Run<'_> {
         self.check();
         let scene = scene(
             &self.store,
+            &self.origin,
             &self.jobs,
             &self.savepoints,
             &self.function,
@@ -361,8 +374,21 @@ impl Run<'_> {
     }
 }
 
+fn needs_of<'s>(
+    origin: &'s Option<Origin>,
+    store: &Store,
+    jobs: &'s [Job],
+    savepoints: &'s [Savepoint],
+) -> Vec<Need<'s>> {
+    match origin {
+        Some(origin) => needs_of_replica(&origin.replica, jobs, savepoints, store),
+        None => needs(jobs, savepoints),
+    }
+}
+
 fn scene<'s>(
     store: &'s Store,
+    origin: &'s Option<Origin>,
     jobs: &'s [Job],
     savepoints: &'s [Savepoint],
     function: &Function,
@@ -374,8 +400,11 @@ fn scene<'s>(
     let held = jobs.iter().flat_map(|j| j.held_by_its_store(store));
     Scene {
         store,
-        needs: needs(jobs, savepoints),
+        needs: needs_of(origin, store, jobs, savepoints),
         wanted: wanted.chain(kept).chain(held).collect(),
+        seems_wanted: origin
+            .as_ref()
+            .map_or_else(Vec::new, |o| o.replica.seems_wanted(jobs, store)),
         jobs,
         directories: jobs.len() + savepoints.len(),
         paused: function.is_paused(),

@@ -70,8 +70,24 @@ pub struct World {
     /// Whether the function is told of its own copies too, as it is where the bucket tells of what is created.
     #[serde(default)]
     pub own_copies_told: bool,
+    /// The bucket is a replica: jobs write into another one, and what they do there comes here some time later.
+    #[serde(default)]
+    pub replication: Option<Replication>,
     /// The jobs that run when the history begins.
     pub jobs: Vec<JobSpec>,
+}
+
+/// How what jobs do in one bucket comes to another. Of each key in the order in which it was done, of different keys in any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Replication {
+    /// Normally within so long, in milliseconds.
+    pub delay: Millis,
+    /// So many in a thousand come hours late.
+    pub late: u32,
+    /// Whether delete markers are replicated, as their own setting says.
+    pub markers: bool,
+    /// Whether the function is told of a marker that replication lays.
+    pub told: bool,
 }
 
 /// Under which roots the settings ask for un-hiding: delete markers are removed where that can be, instead of a copy.

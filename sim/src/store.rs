@@ -1,6 +1,7 @@
 //! The bucket as those reach it who aren't Stayput, with a memory of who hid what, and the notifications that S3 sends.
 
 mod archives;
+mod replication;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,6 +27,8 @@ pub enum Hand {
     Flink(usize),
     /// A lifecycle rule.
     Rule,
+    /// S3's own, which replicates what jobs do in another bucket, by a role that the settings name beside theirs.
+    Replication,
     /// A person with a role of its own.
     Person,
     /// A person who uses the role of the jobs.
@@ -109,6 +112,8 @@ pub struct Store {
     unhidden: BTreeSet<String>,
     /// Every data version that anybody ever wrote, but those that rules removed.
     written: BTreeMap<String, BTreeSet<VersionId>>,
+    /// When data was last replicated to a key.
+    arrived: BTreeMap<String, Millis>,
     outbox: Vec<Event>,
     events: u64,
     sizes: u64,
@@ -117,7 +122,11 @@ pub struct Store {
 impl Store {
     /// An empty bucket that keeps versions.
     pub fn new(model: &Model, rules: &[Rule]) -> Self {
-        let bucket = model.create_bucket(BUCKET, Versioning::Enabled);
+        Self::named(BUCKET, model, rules)
+    }
+
+    fn named(name: &str, model: &Model, rules: &[Rule]) -> Self {
+        let bucket = model.create_bucket(name, Versioning::Enabled);
         bucket.set_lifecycle(LifecycleConfiguration {
             rules: rules.iter().enumerate().map(|(n, r)| told(n, r)).collect(),
             // Files of a history are small.
@@ -136,6 +145,7 @@ impl Store {
             laid: Vec::new(),
             unhidden: BTreeSet::new(),
             written: BTreeMap::new(),
+            arrived: BTreeMap::new(),
             outbox: Vec::new(),
             events: 0,
             sizes: 1000,

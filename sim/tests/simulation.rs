@@ -60,6 +60,21 @@ fn histories_hold_and_something_happens_in_them() {
     );
 }
 
+#[test]
+fn in_a_replica_what_somebody_would_fail_over_to_is_whole() {
+    let tally = crowd::play_many(0, 60, Histories::REPLICATED, 1);
+    assert_eq!(tally.violations, [], "{tally}");
+    assert!(tally.copies > 50, "{tally}");
+    for what in [
+        "objects that came by replication",
+        "markers that came by replication",
+        "copies in a replica of what the origin has no more",
+    ] {
+        let times = tally.happened.get(what).copied().unwrap_or(0);
+        assert!(times > 0, "{what}: never, in {tally}");
+    }
+}
+
 /// What is never generated is never tested.
 #[test]
 fn every_kind_of_job_and_every_hand_happens() {

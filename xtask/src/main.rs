@@ -42,7 +42,7 @@ cargo xtask NAME
   lambda       the Lambda's bootstrap and its zip
   fuzz [--for 30m] [--target NAME]… [--keep]
                the fuzz targets, two at a time, with nightly Rust; --keep takes what they found into the repository
-  sim [--seeds N] [--from S] [--for SECONDS] [--long]
+  sim [--seeds N] [--from S] [--for SECONDS] [--long] [--replicated]
                histories of a simulated world: jobs, rules, careless people, lost messages; what must hold is in sim/src/oracle
   sim --seed S --trace
                one of them, step by step; --html FILE draws it, --shrink makes it small, --keep NAME STORY keeps it in sim/kept

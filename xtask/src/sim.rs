@@ -25,6 +25,9 @@ const FRESH: &str = "20000";
 const FRESH_SECONDS: &str = "60";
 const FRESH_MAY_VIOLATE: &str = "2";
 
+/// And so many in a replica, the same every time.
+const REPLICATED: &str = "1500";
+
 fn build(root: &Path) -> Result<PathBuf, String> {
     run(cargo(root).args(["build", "--release", "-p", "stayput-sim"]))?;
     Ok(target_directory(root)?.join("release/stayput-sim"))
@@ -55,6 +58,7 @@ pub(crate) fn test(root: &Path, all: bool) -> Result<(), String> {
     } else {
         play(&[&same[..], &["--for", SECONDS]].concat())?;
     }
+    play(&["--replicated", "--seeds", REPLICATED, "--from", "0"])?;
     play(&[
         "--seeds",
         FRESH,

@@ -122,6 +122,8 @@ pub struct Object {
     pub thaw: Option<Thaw>,
     /// Until when no one may remove this version for good.
     pub retention: Option<Retention>,
+    /// Whether it was replicated from another bucket, as heads say; a copy of it is none.
+    pub replica: bool,
     /// Whether a legal hold keeps this version from being removed.
     pub legal_hold: bool,
 }
@@ -164,6 +166,7 @@ impl Object {
             thawed: false,
             thaw: None,
             retention: None,
+            replica: false,
             legal_hold: false,
         }
     }

@@ -236,5 +236,6 @@ fn head(contents: &Contents, stored: &StoredVersion, object: &Object) -> ObjectH
             .map(|(n, v)| (n.clone(), v.clone()))
             .collect(),
         readability: crate::thawing::readability(object),
+        replica: object.replica,
     }
 }

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use aws_sdk_s3::Client;
 use aws_sdk_s3::operation::head_object::HeadObjectOutput;
-use aws_sdk_s3::types::{ArchiveStatus, BucketVersioningStatus, EncodingType, StorageClass};
+use aws_sdk_s3::types::{
+    ArchiveStatus, BucketVersioningStatus, EncodingType, ReplicationStatus, StorageClass,
+};
 use aws_smithy_types::DateTime;
 use s3_documents::bucket::Versioning;
 use s3_documents::lifecycle::LifecycleConfiguration;
@@ -208,6 +210,7 @@ impl Reading for S3 {
             storage_class: head.storage_class().map(|c| c.as_str().to_owned()),
             metadata: user_metadata(head.metadata()),
             readability: readability(&head),
+            replica: head.replication_status() == Some(&ReplicationStatus::Replica),
         })
     }
 
@@ -236,6 +239,7 @@ impl Reading for S3 {
             metadata: user_metadata(answer.metadata()),
             // These bytes were just read.
             readability: Readability::Now,
+            replica: answer.replication_status() == Some(&ReplicationStatus::Replica),
         };
         let length = answer.content_length();
         let bytes = body::collect(call, answer.body, length, max_bytes).await?;

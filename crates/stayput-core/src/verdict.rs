@@ -330,6 +330,12 @@ fn referenced(
     if !deletion.told.deleted {
         return Outcome::Leave(LeaveReason::Purge);
     }
+    if let Some(not_before) = look.sources.may_come_until(now)
+        && !matches!(wish, Wish::Leave(_))
+    {
+        let why = LaterReason::OnItsWay;
+        return Outcome::Later { not_before, why };
+    }
     match wish {
         Wish::Leave(reason) => Outcome::Leave(reason),
         Wish::Report(code) => {
@@ -340,7 +346,8 @@ fn referenced(
         Wish::Later { .. } if look.sources.was_never_there() => wanted(deletion, look, now, verdict),
         Wish::Later { not_before, why } => Outcome::Later { not_before, why },
         Wish::Restore(code) => {
-            if let Some(code) = code {
+            // What was never there nobody deleted.
+            if let Some(code) = code.filter(|_| !look.sources.was_never_there()) {
                 verdict.findings.push((code, referrer.metadata.clone()));
             }
             if let Naming::ByName { .. } = referrer.naming {

@@ -48,6 +48,7 @@ pub fn parking(not_before: Timestamp, why: &LaterReason, times: u32, now: Timest
         | LaterReason::Thaw(_)
         | LaterReason::Paused
         | LaterReason::BudgetSpent
+        | LaterReason::OnItsWay
         | LaterReason::OncePerDay => due,
     };
     // Rounded up: a look that comes early is a look more.

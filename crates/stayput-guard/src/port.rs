@@ -182,6 +182,8 @@ pub struct ObjectHead {
     pub metadata: Vec<(String, String)>,
     /// Whether its bytes can be read.
     pub readability: Readability,
+    /// Whether S3 replicated it from another bucket (`x-amz-replication-status: REPLICA`).
+    pub replica: bool,
 }
 
 impl ObjectHead {

@@ -9,7 +9,7 @@ use stayput_core::timestamp::Timestamp;
 use stayput_core::verdict::Policy;
 use stayput_guard::mandate::{Mandate, SIDECARS_FROM};
 
-use super::{FLINK, OURS};
+use super::{FLINK, OURS, REPLICATION};
 use crate::actors::{LOG, OUTPUT, POINTERS};
 use crate::clock::BEGINNING;
 use crate::scenario::{Layout, Named, Unhides, World};
@@ -74,16 +74,17 @@ impl Settings {
 
     /// What the guard is told to do by them.
     pub(super) fn mandate(self, world: &World) -> Mandate {
-        let flink = match self.named {
-            Named::Theirs => Some(FLINK),
-            Named::Anothers => Some(ANOTHERS),
-            Named::None => None,
+        let flink: &[&str] = match (self.named, world.replication) {
+            (Named::Theirs, None) => &[FLINK],
+            (Named::Theirs, Some(_)) => &[FLINK, REPLICATION],
+            (Named::Anothers, _) => &[ANOTHERS],
+            (Named::None, _) => &[],
         };
         Mandate {
             roots: self.roots(world),
             control: None,
             principals: Principals {
-                flink: flink.into_iter().map(str::to_owned).collect(),
+                flink: flink.iter().map(|role| (*role).to_owned()).collect(),
                 ours: vec![OURS.to_owned()],
             },
             policy: Policy {

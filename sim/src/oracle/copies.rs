@@ -85,6 +85,8 @@ impl Oracle<'_> {
             let as_a_rule = (seen_as_a_rules && passes_for_a_rules(key)) || passes_for_a_rules(about);
             let of = said.and_then(|s| s.about.as_deref());
             let as_a_stranger = self.came_back_as_a_strangers(scene, hiding.as_ref(), of);
+            // What a job has done with nobody can know here before that is replicated.
+            let as_replicated = scene.seems_wanted.iter().any(|c| c.needs(key));
             if ended_unseen {
                 self.ledger.ended_unseen += 1;
             } else if as_a_stranger {
@@ -94,6 +96,8 @@ impl Oracle<'_> {
                     .extend(key.ends_with("/_metadata").then(|| key.to_owned()));
             } else if as_a_rule {
                 self.ledger.as_a_rule += 1;
+            } else if as_replicated {
+                self.ledger.as_replicated += 1;
             } else if is_in_a_named_directory(scene, key) {
                 self.ledger.by_directory += 1;
             } else if beside_unreadable {
@@ -109,7 +113,7 @@ impl Oracle<'_> {
             let cut_short = of_cut_short(key) || self.ledger.all().any(names_it);
             if cut_short {
                 self.ledger.cut_short += 1;
-            } else if !scene.disturbed && !as_a_rule && !as_a_stranger {
+            } else if !scene.disturbed && !as_a_rule && !as_a_stranger && !as_replicated {
                 wrong(LEFT_ALONE, format!("{key} was restored, which Flink deleted"));
             }
             // What is left of a snapshot whose `_metadata` went long before isn't deleted as a whole.

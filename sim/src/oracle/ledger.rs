@@ -27,6 +27,8 @@ pub(super) struct Word {
 pub struct Ledger {
     /// Every snapshot that was ever complete, by the key of its `_metadata`.
     written: BTreeMap<String, Vec<Checkpoint>>,
+    /// When a `_metadata` came from another bucket, by its key and ETag.
+    arrived: BTreeMap<(String, String), Millis>,
     /// When each event was first heard by a call that lived.
     heard: BTreeMap<u64, Millis>,
     /// Whose messages became dead letters.
@@ -62,6 +64,8 @@ pub struct Ledger {
     pub as_a_rule: u64,
     /// Copies of what a job deleted itself, while the settings named another's role.
     pub as_a_stranger: u64,
+    /// Copies in a replica of what stands there or is the newest there, and in the origin is neither.
+    pub as_replicated: u64,
     /// The keys of every `_metadata` that came back like that.
     pub discarded_and_back: BTreeSet<String>,
     /// Directories in which one of them is whole again.
@@ -79,6 +83,22 @@ impl Ledger {
     pub fn learn(&mut self, snapshot: &Checkpoint) {
         let of_key = self.written.entry(snapshot.metadata.clone()).or_default();
         of_key.push(snapshot.clone());
+    }
+
+    /// The `_metadata` of a snapshot came from another bucket.
+    pub fn learn_as_it_arrives(&mut self, snapshot: &Checkpoint, now: Millis) {
+        let which = (snapshot.metadata.clone(), snapshot.etag.clone());
+        self.arrived.insert(which, now);
+        self.learn(snapshot);
+    }
+
+    /// Since when the `_metadata` of a snapshot is in this bucket.
+    pub(super) fn is_here_since(&self, snapshot: &Checkpoint) -> Millis {
+        if self.arrived.is_empty() {
+            return snapshot.completed;
+        }
+        let which = (snapshot.metadata.clone(), snapshot.etag.clone());
+        self.arrived.get(&which).copied().unwrap_or(snapshot.completed)
     }
 
     /// Somebody suspends versioning, or enables it again.

@@ -7,6 +7,7 @@ mod ledger;
 mod needs;
 mod proof;
 mod reader;
+mod replica;
 mod requests;
 mod settings;
 mod sink_reader;
@@ -17,10 +18,11 @@ mod unhiding;
 pub use ledger::Ledger;
 use ledger::Spent;
 pub use needs::{Kind, Need, needs};
+pub use replica::{Replica, needs_of_replica};
 use settings::Settings;
 
 use crate::actors::{Checkpoint, Place};
-use crate::clock::{BEGINNING, MINUTE, Millis};
+use crate::clock::{BEGINNING, HOUR, MINUTE, Millis, SECOND};
 use crate::function::{Called, Said};
 use crate::scenario::{Change, World};
 use crate::store::{Hiding, Store};
@@ -88,6 +90,9 @@ pub const ANY_ORDER: &str = "the same history gives the same verdicts in any ord
 /// A wrong "not needed" loses state.
 pub const UNREFERENCED: &str = "what is called unreferenced is named by nothing that stands";
 
+/// A finding that the next minutes refute costs a night.
+pub const MAY_COME: &str = "nobody is told that what may be on its way was never there";
+
 /// A pause holds.
 pub const PAUSED: &str = "while a person has paused it, nothing is restored";
 /// Versions are what makes copies harmless.
@@ -123,6 +128,8 @@ pub struct Scene<'s> {
     pub needs: Vec<Need<'s>>,
     /// Everything that somebody could still restore from.
     pub wanted: Vec<&'s crate::actors::Checkpoint>,
+    /// In a replica, whatever looks as if somebody could want it.
+    pub seems_wanted: Vec<&'s crate::actors::Checkpoint>,
     /// Whether restoring is paused now.
     pub paused: bool,
     /// Whether the function lacks a permission, or the bucket keeps no versions now.
@@ -140,10 +147,8 @@ pub struct Scene<'s> {
 /// Whether a snapshot that somebody could restore from has files in this directory of merged files, or in this live database: nobody knows which of
 /// them are in use.
 fn is_in_a_named_directory(scene: &Scene<'_>, key: &str) -> bool {
-    scene
-        .wanted
-        .iter()
-        .any(|c| c.merges_beside(key) || c.lives_beside(key))
+    let mut seeming = scene.wanted.iter().chain(&scene.seems_wanted);
+    seeming.any(|c| c.merges_beside(key) || c.lives_beside(key))
 }
 
 impl<'w> Oracle<'w> {
@@ -295,6 +300,7 @@ impl<'w> Oracle<'w> {
                 .iter()
                 .filter_map(|said| self.look_at_absence(scene, said)),
         );
+        found.extend(self.look_at_what_may_come(scene, called));
         self.ledger.hear(scene.store.now(), called, spent);
         found.extend(self.look_at_requests(scene, called));
         if spent.objects > 0 {
@@ -340,12 +346,24 @@ impl<'w> Oracle<'w> {
         let listed = scene.store.now() - SEEN_WITHIN;
         let stood = |c: &&Checkpoint| {
             let came_back = self.ledger.restored_after(&c.metadata, listed);
-            c.completed < listed && !came_back && stands(c)
+            self.ledger.is_here_since(c) < listed && !came_back && stands(c)
         };
         let mut naming = self.ledger.all().filter(|c| stood(c) && names(c) && is_known(c));
         let naming = naming.find(is_newest)?;
         let what = format!("{} [{}], which {} names", said.key, said.cause, naming.metadata);
         Some(self.violation(scene, UNREFERENCED, what))
+    }
+
+    /// Whether people were told in a replica that files were never there, of a checkpoint that was complete less than an hour ago.
+    fn look_at_what_may_come(&self, scene: &Scene<'_>, called: &Called) -> Option<Violation> {
+        self.world.replication?;
+        // S3 dates to the second.
+        let told = called.told.iter().find(|told| {
+            let its = self.ledger.all().filter(|c| c.metadata == told.about);
+            told.code == "never_there"
+                && its.map(|c| c.completed).max() > Some(scene.store.now() - HOUR + SECOND)
+        })?;
+        Some(self.violation(scene, MAY_COME, told.about.clone()))
     }
 
     fn look_at_budget(&self, scene: &Scene<'_>, when: &str, spent: Spent) -> Option<Violation> {

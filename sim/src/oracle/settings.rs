@@ -89,7 +89,11 @@ impl Oracle<'_> {
     pub(super) fn may_be_told_as_flink(&self, hiding: &Hiding) -> bool {
         let tells = self.world.telling != Telling::EventBridge
             && self.settings.iter().any(|s| s.named == Named::Theirs);
-        tells && matches!(hiding.by, Hand::Flink(_) | Hand::PersonWithFlinksRole)
+        tells
+            && matches!(
+                hiding.by,
+                Hand::Flink(_) | Hand::PersonWithFlinksRole | Hand::Replication
+            )
     }
 
     /// Whether some settings since its hiding named another's role, and the role of the jobs hid it.
@@ -118,11 +122,21 @@ impl Oracle<'_> {
         match hiding.by {
             Hand::Rule => ToldAs::Rule,
             Hand::Person if tells && !named.contains(&Named::None) => ToldAs::Foreign,
-            Hand::Flink(_) | Hand::PersonWithFlinksRole if tells && all(Named::Theirs) => ToldAs::Flink,
+            Hand::Flink(_) | Hand::PersonWithFlinksRole | Hand::Replication
+                if tells && all(Named::Theirs) =>
+            {
+                ToldAs::Flink
+            }
             // Whoever has a role that isn't named is a stranger.
-            Hand::Flink(_) | Hand::PersonWithFlinksRole if tells && all(Named::Anothers) => ToldAs::Foreign,
+            Hand::Flink(_) | Hand::PersonWithFlinksRole | Hand::Replication
+                if tells && all(Named::Anothers) =>
+            {
+                ToldAs::Foreign
+            }
             // The function removes markers, and lays none.
-            Hand::Person | Hand::Flink(_) | Hand::PersonWithFlinksRole | Hand::Guard => ToldAs::Nobody,
+            Hand::Person | Hand::Flink(_) | Hand::PersonWithFlinksRole | Hand::Replication | Hand::Guard => {
+                ToldAs::Nobody
+            }
         }
     }
 }

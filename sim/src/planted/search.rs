@@ -18,19 +18,27 @@ use crate::shrink::shrink;
 pub struct Found {
     /// Which fault, by its place in the table.
     pub place: usize,
+    /// In which histories it was looked for.
+    pub which: Histories,
     /// After so many histories, and what didn't hold; `None`: in none of them.
     pub after: Option<(u64, String)>,
 }
 
 /// Looks for these faults, by their places in the table, with `most` histories each, on so many threads; says of each as soon as it is known.
-pub fn look_for_all(places: &[usize], most: u64, threads: usize, say: impl Fn(&Found) + Sync) -> Vec<Found> {
+pub fn look_for_all(
+    places: &[usize],
+    which: Histories,
+    most: u64,
+    threads: usize,
+    say: impl Fn(&Found) + Sync,
+) -> Vec<Found> {
     let next = AtomicUsize::new(0);
     let all = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..threads.clamp(1, places.len().max(1)) {
             scope.spawn(|| {
                 while let Some(place) = places.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let found = look_for(*place, most);
+                    let found = look_for(*place, which, most);
                     let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
                     say(&found);
                     all.push(found);
@@ -43,13 +51,13 @@ pub fn look_for_all(places: &[usize], most: u64, threads: usize, say: impl Fn(&F
     all
 }
 
-fn look_for(place: usize, most: u64) -> Found {
+fn look_for(place: usize, which: Histories, most: u64) -> Found {
     want(place + 1);
-    let after = crowd::first_violation(1, most, |seed| {
-        !violations(place, false, &scenario(seed, Histories::ON_TRIAL)).is_empty()
+    let after = crowd::first_violation(1, most, which, |seed| {
+        !violations(place, false, &scenario(seed, which.in_search(seed))).is_empty()
     });
     want(0);
-    Found { place, after }
+    Found { place, which, after }
 }
 
 /// What a history violates with the fault or without it. The fault is wanted afterwards.
@@ -70,7 +78,7 @@ impl Found {
     /// shows it.
     pub fn smallest(&self) -> Option<Kept> {
         let (histories, _) = self.after.as_ref()?;
-        let of_seed = scenario(*histories, Histories::ON_TRIAL);
+        let of_seed = scenario(*histories, self.which.in_search(*histories));
         let violated = violations(self.place, true, &of_seed).first()?.invariant;
         let small = shrink(&of_seed, |candidate| {
             let with = violations(self.place, true, candidate);

@@ -481,4 +481,11 @@ pub const ALL: &[Planted] = &[
         find: "    head.metadata_value(copy_metadata::SOURCE_LAST_MODIFIED)",
         replace: "    head.metadata_value(copy_metadata::SOURCE_LAST_MODIFIED)\n        .filter(|_| !FAULT)",
     },
+    Planted {
+        name: "what is on its way was never there",
+        danger: "every checkpoint that a replica has only a part of yet wakes somebody",
+        file: "crates/stayput-core/src/verdict/source.rs",
+        find: "            .filter(|until| self.has_no_data() && now < *until)",
+        replace: "            .filter(|until| !FAULT && self.has_no_data() && now < *until)",
+    },
 ];

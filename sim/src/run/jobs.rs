@@ -1,5 +1,6 @@
 //! What jobs do, and what follows from it.
 
+use super::replication::flinks;
 use super::{How, Later, MOST, Run};
 use crate::actors::{Checkpoint, Completed, Job, dispose};
 use crate::clock::{MINUTE, Millis, SECOND};
@@ -68,16 +69,17 @@ impl Run<'_> {
         let deletions = match how {
             How::Aborted => j.abort(&mut dice),
             How::NotStored => {
-                let (complete, deletions) = j.fail_to_store(&mut self.store, &mut dice);
+                let (complete, deletions) =
+                    j.fail_to_store(flinks(&mut self.origin, &mut self.store), &mut dice);
                 if let Some(complete) = complete {
-                    self.oracle.ledger.learn(&complete);
+                    self.learn(&complete);
                 }
                 deletions
             }
-            How::Well => match j.complete(&mut self.store, &mut dice) {
+            How::Well => match j.complete(flinks(&mut self.origin, &mut self.store), &mut dice) {
                 Completed::Well(deletions) => {
-                    if let Some(newest) = self.jobs[job].checkpoints().last() {
-                        self.oracle.ledger.learn(newest);
+                    if let Some(newest) = self.jobs[job].checkpoints().last().cloned() {
+                        self.learn(&newest);
                     }
                     deletions
                 }
@@ -128,7 +130,7 @@ impl Run<'_> {
     pub(super) fn begin(&mut self, job: usize, how: How, dice: u64) {
         let mut throws = Dice::for_purpose(dice, 1);
         let Some(j) = self.jobs.get_mut(job) else { return };
-        if !j.begin(&mut self.store, &mut throws) {
+        if !j.begin(flinks(&mut self.origin, &mut self.store), &mut throws) {
             return;
         }
         let incarnation = j.incarnation;
@@ -191,7 +193,8 @@ impl Run<'_> {
         };
         let from = old.would_restore().filter(|_| old.ended.is_some()).cloned();
         let mut spec = old.spec;
-        let Some(from) = from.filter(|f| started < MOST && f.is_whole(&self.store, true)) else {
+        let reads = flinks(&mut self.origin, &mut self.store);
+        let Some(from) = from.filter(|f| started < MOST && f.is_whole(reads, true)) else {
             return;
         };
         old.wanted = false;

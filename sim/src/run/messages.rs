@@ -13,6 +13,7 @@ const DELETED_WHEN_THAWED: u32 = 30;
 impl Run<'_> {
     /// Sends the events that nobody has sent yet.
     pub(super) fn send(&mut self) {
+        self.replicate_later();
         let delivery = self.scenario.world.delivery;
         let installed = self.installed_at();
         for event in self.store.take_events() {
@@ -75,7 +76,9 @@ impl Run<'_> {
                     job,
                     incarnation,
                     key,
-                } if self.jobs.get(*job).is_some_and(|j| j.incarnation == *incarnation) => {
+                } if self.origin.is_none()
+                    && self.jobs.get(*job).is_some_and(|j| j.incarnation == *incarnation) =>
+                {
                     Some((*place, key.clone(), Hand::Flink(*job)))
                 }
                 Later::PersonDeletes { key, by } => Some((*place, key.clone(), *by)),
@@ -196,6 +199,7 @@ impl Run<'_> {
         self.played.trace.note_call(self.store.now(), called);
         let scene = scene(
             &self.store,
+            &self.origin,
             &self.jobs,
             &self.savepoints,
             &self.function,
@@ -209,6 +213,7 @@ impl Run<'_> {
     pub(super) fn check(&mut self) {
         let scene = scene(
             &self.store,
+            &self.origin,
             &self.jobs,
             &self.savepoints,
             &self.function,

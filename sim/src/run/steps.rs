@@ -1,5 +1,6 @@
 //! One step of a scenario.
 
+use super::replication::flinks;
 use super::{How, Later, MOST, Run};
 use crate::actors::people::{self, Savepoint};
 use crate::actors::{Checkpoint, Job};
@@ -57,11 +58,13 @@ impl Run<'_> {
                     .jobs
                     .get_mut(job % jobs)
                     .filter(|_| self.savepoints.len() < MOST);
-                if let Some(snapshot) = taken.and_then(|j| j.savepoint(&mut self.store, &mut dice)) {
+                if let Some(snapshot) =
+                    taken.and_then(|j| j.savepoint(flinks(&mut self.origin, &mut self.store), &mut dice))
+                {
                     self.note(Lane::Job(job % jobs), || {
                         format!("savepoint {}", snapshot.directory())
                     });
-                    self.oracle.ledger.learn(&snapshot);
+                    self.learn(&snapshot);
                     self.savepoints.push(Savepoint {
                         snapshot,
                         wanted: true,
@@ -108,7 +111,8 @@ impl Run<'_> {
                 let Some(s) = self.savepoints.get_mut(n) else {
                     return;
                 };
-                if jobs >= MOST || !s.wanted || !s.snapshot.is_whole(&self.store, true) {
+                let reads = flinks(&mut self.origin, &mut self.store);
+                if jobs >= MOST || !s.wanted || !s.snapshot.is_whole(reads, true) {
                     return;
                 }
                 // Who claims it deletes it some day.

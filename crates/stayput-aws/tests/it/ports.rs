@@ -1,8 +1,12 @@
 //! What the ports say and do on real servers, which aren't all alike: `README.md` beside this file has the table of what differs.
 
+use std::time::Duration;
+
 use aws_sdk_s3::types::{
-    BucketVersioningStatus, ExpirationStatus, LifecycleExpiration, LifecycleRule, LifecycleRuleAndOperator,
-    LifecycleRuleFilter, NoncurrentVersionExpiration, Tag,
+    BucketVersioningStatus, DeleteMarkerReplication, DeleteMarkerReplicationStatus, Destination,
+    ExpirationStatus, LifecycleExpiration, LifecycleRule, LifecycleRuleAndOperator, LifecycleRuleFilter,
+    NoncurrentVersionExpiration, ReplicationConfiguration, ReplicationRule, ReplicationRuleFilter,
+    ReplicationRuleStatus, Tag,
 };
 use s3_documents::bucket::Versioning;
 use s3_documents::lifecycle::{Expiration, LifecycleConfiguration};
@@ -38,6 +42,11 @@ on_servers! {
 on_servers! {
     [MiniStack, SeaweedFs]
     who_we_are_is_asked_at_sts;
+}
+
+on_servers! {
+    [MiniStack]
+    a_head_says_whether_an_object_was_replicated;
 }
 
 /// Letters that one layer or another encodes, decodes or splits at.
@@ -467,5 +476,63 @@ async fn tags_are_kept_whatever_the_server_does_with_them(server: Server) {
     assert_eq!(
         returns.map(|r| r.first_written),
         Some(permit.source().first_written)
+    );
+}
+
+async fn a_head_says_whether_an_object_was_replicated(server: Server) {
+    let Some(url) = server.url() else { return };
+    let (origin, replica) = (Bucket::versioned(&url).await, Bucket::versioned(&url).await);
+    let rule = ReplicationRule::builder()
+        .id("dr")
+        .priority(1)
+        .status(ReplicationRuleStatus::Enabled)
+        .filter(ReplicationRuleFilter::builder().prefix("cp/").build())
+        .delete_marker_replication(
+            DeleteMarkerReplication::builder()
+                .status(DeleteMarkerReplicationStatus::Enabled)
+                .build(),
+        )
+        .destination(
+            Destination::builder()
+                .bucket(format!("arn:aws:s3:::{}", replica.name))
+                .build()
+                .unwrap(),
+        )
+        .build()
+        .unwrap();
+    let rules = ReplicationConfiguration::builder()
+        .role("arn:aws:iam::000000000000:role/replication")
+        .rules(rule)
+        .build()
+        .unwrap();
+    let put = origin.client.put_bucket_replication().bucket(&origin.name);
+    put.replication_configuration(rules).send().await.unwrap();
+    origin.put("cp/replicated", b"state").await;
+    replica.put("cp/written", b"state").await;
+    let reading = S3::new(&replica.connection);
+    for (key, came) in [("cp/replicated", true), ("cp/written", false)] {
+        let at = ObjectLocation::new(&*replica.name, key);
+        let mut head = reading.head(&at, None).await;
+        for _ in 0..50 {
+            if head.is_ok() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            head = reading.head(&at, None).await;
+        }
+        assert_eq!(head.unwrap().replica, came, "{key}");
+        assert_eq!(
+            reading.body(&at, None, 100).await.unwrap().head.replica,
+            came,
+            "{key}"
+        );
+    }
+    let at_origin = ObjectLocation::new(&*origin.name, "cp/replicated");
+    assert!(
+        !S3::new(&origin.connection)
+            .head(&at_origin, None)
+            .await
+            .unwrap()
+            .replica
     );
 }

@@ -115,6 +115,8 @@ pub enum LaterReason {
     WaitsForItsFiles,
     /// It is copied in parts, some of which are there.
     CopyUnderWay,
+    /// It never was here, and the `_metadata` that names it was replicated from another bucket not long ago: it may be on the way.
+    OnItsWay,
 }
 
 impl LaterReason {
@@ -132,6 +134,7 @@ impl LaterReason {
             Self::OncePerDay => "restored within 24 hours",
             Self::WaitsForItsFiles => "_metadata waits for its files",
             Self::CopyUnderWay => "the copy goes on",
+            Self::OnItsWay => "may be on its way from the bucket that is replicated",
         }
     }
 }

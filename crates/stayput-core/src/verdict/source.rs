@@ -35,6 +35,9 @@ pub struct Sources<'c> {
     pub history: &'c KeyHistory,
     /// The newest data version that fits; `None` if none does.
     pub candidate: Option<Candidate<'c>>,
+    /// Until when it may still come from another bucket, where the `_metadata` that names it is a replica. S3 replicates objects in any order, most
+    /// of them within minutes.
+    pub on_its_way_until: Option<Timestamp>,
 }
 
 /// Why nothing can be copied.
@@ -60,6 +63,17 @@ impl Sources<'_> {
     /// Versioning keeps everything, and there is neither a version nor a marker.
     pub fn was_never_there(&self) -> bool {
         self.versioning == Versioning::Enabled && self.history.is_empty()
+    }
+
+    /// Versioning keeps everything, and there is no version of data: whatever was done at the key, what it was done to isn't here.
+    pub fn has_no_data(&self) -> bool {
+        self.versioning == Versioning::Enabled && self.history.data_versions().next().is_none()
+    }
+
+    /// Until when nobody can say that it was never there.
+    pub fn may_come_until(&self, now: Timestamp) -> Option<Timestamp> {
+        self.on_its_way_until
+            .filter(|until| self.has_no_data() && now < *until)
     }
 
     /// How many times Stayput had restored the key before.

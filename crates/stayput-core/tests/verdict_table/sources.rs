@@ -69,6 +69,9 @@ fn what_was_never_there_is_told_at_once_since_no_wait_shows_anything_new() {
             c.fits = false;
         });
         never.reports(FindingCode::NeverThere);
+        // Nobody deleted it.
+        let codes: Vec<_> = never.seen().findings.iter().map(|(code, _)| *code).collect();
+        assert_eq!(codes, [FindingCode::NeverThere]);
         // Where nothing is kept, nobody can tell.
         let unkept = never.with(|c| c.versioning = Versioning::Never);
         assert!(
@@ -136,4 +139,38 @@ fn the_permit_names_the_version_and_counts_the_copy() {
             .metadata()
             .contains(&("stayput-source-version", "data".to_owned()))
     );
+}
+
+#[test]
+fn what_may_be_on_its_way_from_another_bucket_is_waited_for_and_then_told() {
+    let never = shared(Cause::Unknown, Class::Running).with(|c| {
+        c.history = KeyHistory::default();
+        c.fits = false;
+        c.after = minutes(20);
+    });
+    let until = deleted_at().plus(minutes(60));
+    let coming = never.clone().with(|c| c.on_its_way_until = Some(until));
+    let waits = Outcome::Later {
+        not_before: until,
+        why: LaterReason::OnItsWay,
+    };
+    assert_eq!(coming.outcome(), waits);
+    assert_eq!(coming.seen().findings, []);
+    // Somebody hid the key here before anything came.
+    let only_hidden = KeyHistory::new(history(100, "STANDARD").entries()[..1].to_vec());
+    assert_eq!(coming.clone().with(|c| c.history = only_hidden).outcome(), waits);
+    coming
+        .with(|c| c.on_its_way_until = Some(deleted_at().plus(c.after)))
+        .reports(FindingCode::NeverThere);
+    // What nobody wants isn't waited for, and what was here is no matter of replication.
+    let spare = never.with(|c| c.on_its_way_until = Some(until));
+    let spare = spare.clone().with(|c| c.class = Class::Spare);
+    assert!(
+        matches!(spare.outcome(), Outcome::Leave(_)),
+        "{:?}",
+        spare.outcome()
+    );
+    shared(foreign(), Class::Running)
+        .with(|c| c.on_its_way_until = Some(until))
+        .restores();
 }

@@ -464,7 +464,8 @@ fn comes_again(why: &LaterReason) -> bool {
         | LaterReason::NewerUnderWay
         | LaterReason::Transient(_)
         | LaterReason::WaitsForItsFiles
-        | LaterReason::CopyUnderWay => true,
+        | LaterReason::CopyUnderWay
+        | LaterReason::OnItsWay => true,
         LaterReason::Thaw(_) | LaterReason::Paused | LaterReason::BudgetSpent | LaterReason::OncePerDay => {
             false
         }

@@ -12,6 +12,10 @@ use stayput_core::version::{KeyHistory, VersionEntry, VersionKind};
 use crate::port::{Journal, PortError, Reading, VersionsOf};
 use crate::survey::{Eyes, Survey};
 
+/// A run that isn't restored from anything begins with this checkpoint (`StandaloneCheckpointIDCounter` and its ZooKeeper and Kubernetes siblings, all
+/// releases).
+const FIRST_ID: u64 = 1;
+
 /// Whether objects were written under other checkpoints of the directory after `_metadata` was hidden, or beside `_metadata` after it was
 /// complete: a new run that meets an old `chk-N/_metadata` can't complete its own and deletes the old directory with its own files in it.
 /// What Stayput or a person put back isn't new: it has an older version or a marker below, or the snapshot names it.
@@ -125,6 +129,21 @@ pub(super) async fn directory_use<R: Reading + Sync, J: Journal + Sync>(
                 id: other,
                 complete: is_complete || matches!(used, DirectoryUse::SameRun { complete: true, .. }),
             };
+        }
+    }
+    // A run whose ids began again and that met an old `chk-1/_metadata` took all of that directory away, with its own files in it.
+    if used == DirectoryUse::Quiet && own > FIRST_ID && !layout::may_hold_several_jobs(&job.prefix) {
+        let prefix = format!("{}chk-{FIRST_ID}/", job.prefix);
+        let rows = rows_below(eyes, &job.bucket, &prefix).await?;
+        let is_new = |of_key: &[VersionEntry]| {
+            let mut data = of_key.iter().filter(is_data);
+            let once = data.next().filter(|_| data.next().is_none());
+            once.is_some_and(|row| {
+                row.last_modified > hidden_at && layout::is_state_file_name(file_name(&row.key))
+            })
+        };
+        if rows.chunk_by(|a, b| a.key == b.key).any(is_new) {
+            return Ok(DirectoryUse::NewRun { id: FIRST_ID });
         }
     }
     // One of a higher id that was complete after this was hidden shows it too, though somebody hid that since; but for one that Flink took back at once, as it

@@ -1,9 +1,11 @@
 //! A new checkpoint is looked at when the message about its `_metadata` comes: what only it names, and everything once an hour.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use s3_model::{Content, Fault, Object};
 use stayput_core::report::finding::FindingCode;
+use stayput_core::verdict::LaterReason;
 use stayput_guard::batch::{Answer, BatchReport, Message};
 use stayput_guard::port::PortErrorKind;
 
@@ -141,6 +143,43 @@ async fn what_never_was_there_is_told_and_only_once() {
         lab.model.advance(MINUTE);
         let report = guard.handle(&[complete_with(&lab, id, NEW)]).await;
         assert_eq!(codes(&report), []);
+        assert_eq!(report.answers[0].1, Answer::Done);
+    }
+}
+
+/// S3 replicates `_metadata` before the files that it names as often as after them.
+#[tokio::test]
+async fn in_a_replica_a_file_that_may_be_on_its_way_is_waited_for_and_what_doesnt_come_is_told() {
+    for comes in [true, false] {
+        let lab = Lab::new();
+        let (mut guard, _) = warm(&lab).await;
+        let completed = complete_with(&lab, 10, NEW);
+        let key = metadata_key(10);
+        assert!(
+            lab.bucket
+                .edit(&key, &lab.newest_data(&key), |o| o.replica = true)
+        );
+        let written = lab.model.now();
+        let report = guard.handle(std::slice::from_ref(&completed)).await;
+        assert_eq!(codes(&report), []);
+        let Answer::Again { not_before, why } = &report.answers[0].1 else {
+            panic!("{:?}", report.answers)
+        };
+        assert_eq!(
+            (*not_before, why),
+            (written.plus(Duration::from_secs(3600)), &LaterReason::OnItsWay)
+        );
+        lab.model.advance(Duration::from_secs(3601));
+        if comes {
+            upload(&lab, NEW);
+        }
+        let report = guard.handle(&[completed]).await;
+        let told = if comes {
+            vec![]
+        } else {
+            vec![FindingCode::NeverThere]
+        };
+        assert_eq!(codes(&report), told, "the file comes: {comes}");
         assert_eq!(report.answers[0].1, Answer::Done);
     }
 }

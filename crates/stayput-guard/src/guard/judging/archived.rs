@@ -169,6 +169,7 @@ where
             location: location.clone(),
             needed_by: needed_by.clone(),
             sources: Sources {
+                on_its_way_until: None,
                 versioning: (self.versioning.get(location.bucket()).copied())
                     .unwrap_or(Versioning::Suspended),
                 history: &history,

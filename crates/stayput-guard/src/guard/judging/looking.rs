@@ -23,6 +23,9 @@ use crate::survey::first_written;
 /// A rule that would take a copy within this is worth a finding before the first copy.
 pub(super) const COPIES_MUST_LIVE: std::time::Duration = std::time::Duration::from_secs(7 * 86_400);
 
+/// What S3 replicates comes within a quarter of an hour where its Replication Time Control is on, and nearly always within an hour without.
+const REPLICATED_WITHIN: std::time::Duration = std::time::Duration::from_secs(3600);
+
 impl<R, J, H> Bench<'_, R, J, H>
 where
     R: Reading + Sync,
@@ -156,6 +159,13 @@ where
             look.visible = Some(false);
         }
         let mut verdict = judge(&deletion, &evidence, &look, &policy, self.eyes.now);
+        if look.sources.has_no_data()
+            && !matches!(verdict.outcome, Outcome::Leave(_))
+            && let Some(metadata) = &verdict.decided_by
+        {
+            look.sources.on_its_way_until = self.replicated_until(metadata).await?;
+            verdict = judge(&deletion, &evidence, &look, &policy, self.eyes.now);
+        }
         // Whatever it is that nobody can read there, the new run would meet it.
         if matches!(evidence, Evidence::Unknown(_))
             && matches!(verdict.outcome, Outcome::Restore(_) | Outcome::Later { .. })
@@ -236,6 +246,23 @@ where
         })
     }
 
+    /// Until when the files of a `_metadata` that S3 replicated may be on the way; `None`: it was written here.
+    async fn replicated_until(&self, metadata: &ObjectLocation) -> Result<Option<Timestamp>, PortError> {
+        let history = self.eyes.history(metadata).await?;
+        let Some(newest) = history.data_versions().next() else {
+            return Ok(None);
+        };
+        let until = newest.last_modified.plus(REPLICATED_WITHIN);
+        if until <= self.eyes.now {
+            return Ok(None);
+        }
+        match self.eyes.reading.head(metadata, Some(&newest.id)).await {
+            Ok(head) => Ok(head.replica.then_some(until)),
+            Err(e) if e.is_transient() => Err(e),
+            Err(_) => Ok(None),
+        }
+    }
+
     fn note_restarted_ids(&self, facts: &[ReferrerFacts], verdict: &mut Verdict) {
         if matches!(verdict.outcome, Outcome::Leave(_)) {
             return;
@@ -294,6 +321,7 @@ where
                     first_written: version.last_modified,
                     readability: Readability::of_class(version.storage_class()),
                 }),
+                on_its_way_until: None,
             },
             protect: root.map_or(Protect::Default, |r| r.protect),
             released: self.released(location),
