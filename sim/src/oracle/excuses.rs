@@ -165,7 +165,9 @@ impl Oracle<'_> {
             };
         }
         let sweeps_last = self.sweeps_last();
+        // Each of them can die.
         let since = scene.store.now() - sweeps_last;
+        let since = self.ledger.last_sweep().map_or(since, |lived| since.min(lived));
         if self.ledger.was_told("budget_spent", since) && self.may_be_spent(since) {
             return None;
         }

@@ -239,6 +239,11 @@ impl Ledger {
         self.sweeps.iter().filter(|s| **s >= at).count()
     }
 
+    /// When the last sweep was that lived to its end.
+    pub(super) fn last_sweep(&self) -> Option<Millis> {
+        self.sweeps.last().copied()
+    }
+
     /// Whether there was a sweep between these times.
     pub(super) fn swept_between(&self, from: Millis, to: Millis) -> bool {
         self.sweeps.iter().any(|sweep| (from..to).contains(sweep))

@@ -41,10 +41,12 @@ impl Oracle<'_> {
         } else {
             0
         };
-        let hidden = keys
-            .into_iter()
-            .filter(|key| !scene.store.is_visible(key) || scene.store.unreadable_since(key).is_some())
-            .count()
+        // What somebody wrote over is looked at like what is hidden.
+        let store = scene.store;
+        let is_out_of_order = |key: &&str| {
+            !store.is_visible(key) || store.unreadable_since(key).is_some() || store.was_spoilt(key)
+        };
+        let hidden = keys.into_iter().filter(is_out_of_order).count()
             + called.brought_back().count()
             + called.repaired.len();
         let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);

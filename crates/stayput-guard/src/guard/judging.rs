@@ -258,22 +258,37 @@ where
         matches!(Place::of(&plain), Place::Shared { .. } | Place::TaskOwned { .. }) || of_changelog()
     }
 
-    /// A directory that is used again has the same keys: what a warm instance read before may not be what stands there now. Asked only where
-    /// somebody but Flink deleted something.
+    /// A directory that is used again has the same keys: what a warm instance read before may not be what stands there now. Asked where
+    /// somebody but Flink deleted something, or Flink did where no checkpoint that this process knows was complete just before.
     async fn read_what_was_written_again(&mut self, notices: &[Notice]) {
-        let by_others = |n: &&Notice| n.told.deleted && !matches!(n.cause, Cause::Flink | Cause::Ours);
-        let jobs: BTreeSet<_> = notices
-            .iter()
-            .filter(by_others)
-            .filter_map(|n| {
-                let plain = self.plain_key(&n.location);
-                let prefix = Place::of(&plain).job()?.to_owned();
-                let bucket = n.location.bucket().to_owned();
-                Some(JobDirectory { bucket, prefix })
-            })
-            .collect();
-        for job in jobs {
-            self.survey.read_what_was_written_again(&self.eyes, &job).await;
+        let mut deletions: BTreeMap<JobDirectory, Option<Timestamp>> = BTreeMap::new();
+        for notice in notices {
+            let at = match notice.cause {
+                Cause::Ours => continue,
+                Cause::Flink => notice.at,
+                Cause::Lifecycle | Cause::Foreign(_) | Cause::Unknown => None,
+            };
+            let plain = self.plain_key(&notice.location);
+            let (true, Some(prefix)) = (notice.told.deleted, Place::of(&plain).job()) else {
+                continue;
+            };
+            let job = JobDirectory {
+                bucket: notice.location.bucket().to_owned(),
+                prefix: prefix.to_owned(),
+            };
+            deletions
+                .entry(job)
+                .and_modify(|last| *last = last.zip(at).map(|(last, at)| last.max(at)))
+                .or_insert(at);
+        }
+        for (job, by_flink_at) in deletions {
+            match by_flink_at {
+                None => self.survey.read_what_was_written_again(&self.eyes, &job).await,
+                Some(at) if self.survey.knows_no_checkpoint_before(&job, at) => {
+                    self.survey.read_what_was_written_long_ago(&self.eyes, &job).await;
+                }
+                Some(_) => {}
+            }
         }
     }
 
@@ -309,6 +324,10 @@ where
             .collect();
         if asked.is_empty() {
             return;
+        }
+        // The key of a tail tells no directory: what a run whose ids began again wrote at the key of an older checkpoint has another sink.
+        for job in self.survey.directories_with_sinks() {
+            self.survey.read_what_was_written_long_ago(&self.eyes, &job).await;
         }
         for metadata in self.survey.with_unread_sinks() {
             let Some(snapshot) = self.survey.catalogue.at(&metadata) else {

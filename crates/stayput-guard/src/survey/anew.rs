@@ -7,33 +7,35 @@ use std::time::Duration;
 use futures_util::{StreamExt, stream};
 use stayput_core::layout::METADATA_FILE;
 use stayput_core::location::ObjectLocation;
-use stayput_core::snapshot::JobDirectory;
+use stayput_core::snapshot::{JobDirectory, Snapshot};
 use stayput_core::timestamp::Timestamp;
 use stayput_core::version::{KeyHistory, VersionKind};
 
 use super::{Breadth, CONCURRENT, Eyes, Named, Survey};
 use crate::port::{Journal, PortError, Reading};
 
+/// What a checkpoint subsumes Flink deletes within so long, or nearly all of it.
+const SUBSUMED_WITHIN: Duration = Duration::from_secs(60);
+
 impl Survey {
-    /// Which of the visible checkpoints of a directory may not be any more what was read.
-    fn ask_again_about(&self, now: Timestamp, max_age: Duration, job: &JobDirectory) -> Vec<ObjectLocation> {
+    fn visible_checkpoints(&self, job: &JobDirectory) -> impl Iterator<Item = &Snapshot> {
         let record = self.catalogue.job(job);
         let ids = record.map(|r| r.snapshots.as_slice()).unwrap_or_default();
-        let visible = || {
-            let snapshots = ids.iter().filter_map(|id| self.catalogue.get(*id));
-            snapshots.filter(|s| s.hidden.is_none() && s.directory_id().is_some())
-        };
-        let by_id = visible().max_by_key(|s| s.directory_id()).map(|s| &s.metadata);
-        let by_time = visible().max_by_key(|s| s.written).map(|s| &s.metadata);
-        let long_ago = |metadata: &ObjectLocation| {
-            let asked = self.asked_about.get(metadata);
-            asked.is_none_or(|at| now.since(*at) >= max_age)
-        };
-        visible()
-            .map(|s| &s.metadata)
-            .filter(|m| Some(*m) == by_id || Some(*m) == by_time || long_ago(m))
-            .cloned()
-            .collect()
+        let snapshots = ids.iter().filter_map(|id| self.catalogue.get(*id));
+        snapshots.filter(|s| s.hidden.is_none() && s.directory_id().is_some())
+    }
+
+    /// Whether it is as long ago as listings are made anew that this was asked of a `_metadata`.
+    fn was_asked_long_ago(&self, metadata: &ObjectLocation, now: Timestamp, max_age: Duration) -> bool {
+        let asked = self.asked_about.get(metadata);
+        asked.is_none_or(|at| now.since(*at) >= max_age)
+    }
+
+    /// Whether Flink deleted something then, and of all that stands in the directory nothing was complete just before that: a checkpoint that failed, a
+    /// clean-up that is slow, or a run whose checkpoints lie at the keys of older ones that this process knows.
+    pub(crate) fn knows_no_checkpoint_before(&self, job: &JobDirectory, deleted: Timestamp) -> bool {
+        let newest = self.visible_checkpoints(job).map(|s| s.written).max();
+        newest.is_some_and(|newest| deleted.since(newest) > SUBSUMED_WITHIN)
     }
 
     /// Of the checkpoints of a directory that pass for visible: what isn't what was read is read again, since a run whose ids began again writes the same
@@ -44,7 +46,36 @@ impl Survey {
         eyes: &Eyes<'_, R, J>,
         job: &JobDirectory,
     ) {
-        let wanted = self.ask_again_about(eyes.now, eyes.mandate.catalogue_max_age, job);
+        let visible = || self.visible_checkpoints(job);
+        let by_id = visible().max_by_key(|s| s.directory_id()).map(|s| &s.metadata);
+        let by_time = visible().max_by_key(|s| s.written).map(|s| &s.metadata);
+        let max_age = eyes.mandate.catalogue_max_age;
+        let wanted = visible().map(|s| &s.metadata).filter(|m| {
+            Some(*m) == by_id || Some(*m) == by_time || self.was_asked_long_ago(m, eyes.now, max_age)
+        });
+        let wanted = wanted.cloned().collect();
+        self.read_again(eyes, job, wanted).await;
+    }
+
+    /// The same, none of them more often than listings are made anew.
+    pub(crate) async fn read_what_was_written_long_ago<R: Reading + Sync, J: Journal + Sync>(
+        &mut self,
+        eyes: &Eyes<'_, R, J>,
+        job: &JobDirectory,
+    ) {
+        let max_age = eyes.mandate.catalogue_max_age;
+        let visible = self.visible_checkpoints(job).map(|s| &s.metadata);
+        let wanted = visible.filter(|m| self.was_asked_long_ago(m, eyes.now, max_age));
+        let wanted = wanted.cloned().collect();
+        self.read_again(eyes, job, wanted).await;
+    }
+
+    async fn read_again<R: Reading + Sync, J: Journal + Sync>(
+        &mut self,
+        eyes: &Eyes<'_, R, J>,
+        job: &JobDirectory,
+        wanted: Vec<ObjectLocation>,
+    ) {
         let asked: Vec<(ObjectLocation, Result<KeyHistory, PortError>)> = stream::iter(wanted)
             .map(|metadata| async move {
                 let history = eyes.history(&metadata).await;

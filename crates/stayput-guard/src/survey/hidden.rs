@@ -172,7 +172,7 @@ impl Survey {
         }
         // A listing more is asked for only where it can tell something.
         let newest_hidden = (newest.is_none() && found.len() > 1)
-            .then(|| self.newest_hidden_by_others(job))
+            .then(|| self.newest_hidden(job))
             .flatten();
         let several = layout::may_hold_several_jobs(&job.prefix);
         if newest_hidden.is_none() && !several {
@@ -212,14 +212,14 @@ impl Survey {
         }
     }
 
-    /// When the newest was written of those that a rule or a stranger hid.
-    fn newest_hidden_by_others(&self, job: &JobDirectory) -> Option<Timestamp> {
+    /// When the newest was written of those that are hidden.
+    fn newest_hidden(&self, job: &JobDirectory) -> Option<Timestamp> {
         let known = self.snapshots_of(job);
         let known = known.iter().filter_map(|(at, _)| self.snapshot_at(at));
-        known.filter(|s| is_hidden_by_others(s)).map(|s| s.written).max()
+        known.filter(|s| s.hidden.is_some()).map(|s| s.written).max()
     }
 
-    /// Where nothing is visible, and a rule or a stranger hid the newest by id, written then: whether one of a lower id was written later, by a run whose ids
+    /// Where nothing is visible, and whoever hid the newest by id, written then: whether one of a lower id was written later, by a run whose ids
     /// began again.
     async fn look_for_newer<R: Reading + Sync, J: Journal + Sync>(
         &mut self,

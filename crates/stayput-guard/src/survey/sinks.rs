@@ -147,17 +147,18 @@ impl Survey {
             .collect();
         self.take_jobs(eyes, &Named::default(), Breadth::Named, anew)
             .await;
-        let with_sinks: BTreeSet<JobDirectory> = self
-            .sinks
-            .0
-            .keys()
-            .filter_map(|metadata| self.snapshot_at(metadata))
-            .map(|s| s.job.clone())
-            .collect();
+        let with_sinks = self.directories_with_sinks();
         jobs.retain(|job| with_sinks.contains(job) || self.newest_visible(job).is_none());
         for job in jobs {
             self.look_for_hidden(eyes, &job).await;
         }
+    }
+
+    /// The directories of all snapshots with the state of a sink.
+    pub(crate) fn directories_with_sinks(&self) -> BTreeSet<JobDirectory> {
+        let metadata = self.sinks.0.keys();
+        let snapshots = metadata.filter_map(|metadata| self.snapshot_at(metadata));
+        snapshots.map(|s| s.job.clone()).collect()
     }
 
     /// Snapshots whose sinks' state wasn't read yet.
