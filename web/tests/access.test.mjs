@@ -242,7 +242,7 @@ test('on narrow screens nothing is cut and nothing scrolls sideways', async () =
     await page.click('[data-example="series"]');
     await view(page, 'compare');
     await drop(browser, [cut]);
-    await page.locator('.notice').waitFor();
+    await page.locator('.notice[data-reading]').waitFor();
     for (const [i, name] of VIEWS.entries()) {
       await go(page, i + 1, name);
       await page.waitForTimeout(150);

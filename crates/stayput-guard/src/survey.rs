@@ -264,10 +264,15 @@ impl Survey {
         any
     }
 
+    /// The known directories of a job by its id.
+    pub(crate) fn known_directories_of_job(&self, id: &str) -> Vec<JobDirectory> {
+        let known = self.catalogue.jobs().map(|(job, _)| job);
+        known.filter(|job| last_name(job) == Some(id)).cloned().collect()
+    }
+
     /// The directories of a job by its id: those that are known, or where one that began since the last look lies, or one of which nothing was visible.
     fn directories_of_job<R, J>(&self, eyes: &Eyes<'_, R, J>, id: &str) -> Vec<JobDirectory> {
-        let known = self.catalogue.jobs().map(|(job, _)| job);
-        let its: Vec<JobDirectory> = known.filter(|job| last_name(job) == Some(id)).cloned().collect();
+        let its = self.known_directories_of_job(id);
         if !its.is_empty() {
             return its;
         }

@@ -148,7 +148,14 @@ impl Oracle<'_> {
                         .ledger
                         .was_told_about("dormant_expired", metadata, hiding.at - DAY)
             };
+            // While it waited for the budget people were told day by day.
+            let told_budget = || {
+                let key_or_all = [key, metadata.as_str()];
+                let waited = |key: &&str| self.ledger.was_told_about("budget_spent", key, hiding.at);
+                key_or_all.iter().any(waited)
+            };
             return if said.is_some()
+                || told_budget()
                 || expired()
                 || may_be_discarded
                 || pointer_of_flinks

@@ -7,7 +7,7 @@ use s3_documents::lifecycle::LifecycleConfiguration;
 use stayput_core::catalogue::{Referral, SnapshotId};
 use stayput_core::cause::WhyUnknown;
 use stayput_core::ha::is_in_result_store;
-use stayput_core::layout::Place;
+use stayput_core::layout::{Place, is_job_id};
 use stayput_core::loss::Loss;
 use stayput_core::report::finding::FindingCode;
 use stayput_core::sinks::can_be_tail;
@@ -268,18 +268,15 @@ where
                 Cause::Flink => notice.at,
                 Cause::Lifecycle | Cause::Foreign(_) | Cause::Unknown => None,
             };
-            let plain = self.plain_key(&notice.location);
-            let (true, Some(prefix)) = (notice.told.deleted, Place::of(&plain).job()) else {
+            if !notice.told.deleted {
                 continue;
-            };
-            let job = JobDirectory {
-                bucket: notice.location.bucket().to_owned(),
-                prefix: prefix.to_owned(),
-            };
-            deletions
-                .entry(job)
-                .and_modify(|last| *last = last.zip(at).map(|(last, at)| last.max(at)))
-                .or_insert(at);
+            }
+            for job in self.jobs_of(&notice.location) {
+                deletions
+                    .entry(job)
+                    .and_modify(|last| *last = last.zip(at).map(|(last, at)| last.max(at)))
+                    .or_insert(at);
+            }
         }
         for (job, by_flink_at) in deletions {
             match by_flink_at {
@@ -290,6 +287,23 @@ where
                 Some(_) => {}
             }
         }
+    }
+
+    /// Whose object it is, by its path: of a log of a changelog the directories of the job that it names.
+    fn jobs_of(&self, location: &ObjectLocation) -> Vec<JobDirectory> {
+        let root = self.eyes.mandate.roots.find(location);
+        if let Some((_, plain)) = root.filter(|(root, _)| root.kind == RootKind::Dstl) {
+            let ids = plain.split('/').filter(|name| is_job_id(name));
+            return ids
+                .flat_map(|id| self.survey.known_directories_of_job(id))
+                .collect();
+        }
+        let plain = self.plain_key(location);
+        let job = |prefix: &str| JobDirectory {
+            bucket: location.bucket().to_owned(),
+            prefix: prefix.to_owned(),
+        };
+        Place::of(&plain).job().map(job).into_iter().collect()
     }
 
     /// What an HA store named at its last listing it may name no longer: Flink moves it on at every checkpoint. Asked once a call, and only
