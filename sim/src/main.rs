@@ -22,7 +22,8 @@ const USAGE: &str = "\
 stayput-sim [--seeds N] [--from S] [--for SECONDS] [--at-most V] [--long] [--on-trial] [--replicated] [--threads T]
     plays N histories (1000), whose seeds follow on S (a fresh number, which is printed); --for: no longer than that; --at-most: it is a
     failure only if more than so many invariants are violated, and no share of copies that nobody needs is; --long: over a year;
-    --on-trial: some with archives and settings that change, where guard and judge don't agree often enough yet; --replicated: in a bucket to which another one is replicated
+    --on-trial: some with archives and settings that change, where guard and judge don't agree often enough yet;
+    --replicated: in a bucket to which another one is replicated
 stayput-sim --seed S [--long] [--on-trial] [--replicated] [--trace] [--html FILE] [--shrink] [--keep NAME STORY]
     plays one; --trace: what happened; --html: as a picture; --shrink: the smallest history that violates the same; --keep: shrinks it and keeps it
 stayput-sim --plant FOLDER

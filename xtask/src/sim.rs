@@ -19,8 +19,8 @@ const PARTS: [&str; 6] = [
 /// Short histories that `cargo xtask test` plays, the same every time, for so many seconds at most.
 const HISTORIES: &str = "3000";
 const SECONDS: &str = "60";
-/// And so many that nobody has seen, for so long at most. One in fifty thousand or so still shows something that somebody must look at: more than these are a fault
-/// that is new.
+/// And so many that nobody has seen, for so long at most. Three to six in a hundred thousand still show something that somebody must look at: more than
+/// these are a fault that is new.
 const FRESH: &str = "20000";
 const FRESH_SECONDS: &str = "60";
 const FRESH_MAY_VIOLATE: &str = "2";

@@ -98,6 +98,11 @@ pub fn is_job_id(name: &str) -> bool {
     name.len() == 32 && name.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }
 
+/// The job ids among the names of a path: that of a changelog's log, `<root>/<job id>/dstl/<file>` (`FsStateChangelogStorage`, since 1.15), says whose it is.
+pub fn job_ids(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').filter(|name| is_job_id(name))
+}
+
 /// Whether a file's name is of the kind that Flink gives to the files of a checkpoint's own directory: a random UUID (`FsCheckpointStreamFactory`, all releases).
 pub fn is_state_file_name(name: &str) -> bool {
     uuid::bytes_of(name).is_some()

@@ -9,7 +9,7 @@ use stayput_core::catalogue::Naming;
 use stayput_core::cause::{Cause, WhyUnknown};
 use stayput_core::class::{Class, Moment};
 use stayput_core::ha::is_completed_checkpoint;
-use stayput_core::layout::{METADATA_FILE, Place, is_job_id};
+use stayput_core::layout::{METADATA_FILE, Place, job_ids};
 use stayput_core::location::ObjectLocation;
 use stayput_core::report::finding::Finding;
 use stayput_core::root::{Protect, RootKind};
@@ -462,7 +462,7 @@ async fn name_what_is_told<R: Reading + Sync, J: Journal + Sync>(
         };
         if root.kind == RootKind::Dstl {
             // `<root>/<job id>/dstl/<file>`: which job's checkpoints may name it its path alone says.
-            for id in plain.split('/').filter(|name| is_job_id(name)) {
+            for id in job_ids(&plain) {
                 *named.logs_of.entry(id.to_owned()).or_default() |= by_others;
             }
         }

@@ -255,7 +255,6 @@ impl Survey {
         }
     }
 
-    /// Lists these job directories, and takes in what they hold.
     /// Has the next call look at directories in which no checkpoint was found for long. Whether there are any that weren't looked at just now.
     pub(crate) fn look_at_headless_next<R, J>(&self, eyes: &Eyes<'_, R, J>) -> bool {
         let mut unseen = self.headless.unseen_for(eyes.mandate.catalogue_max_age, eyes.now);
@@ -288,6 +287,7 @@ impl Survey {
         below.collect()
     }
 
+    /// Lists these job directories, and takes in what they hold.
     async fn take_jobs<R: Reading + Sync, J: Journal + Sync>(
         &mut self,
         eyes: &Eyes<'_, R, J>,

@@ -150,9 +150,8 @@ impl Oracle<'_> {
             };
             // While it waited for the budget people were told day by day.
             let told_budget = || {
-                let key_or_all = [key, metadata.as_str()];
-                let waited = |key: &&str| self.ledger.was_told_about("budget_spent", key, hiding.at);
-                key_or_all.iter().any(waited)
+                let told = |about| self.ledger.was_told_about("budget_spent", about, hiding.at);
+                told(key) || told(metadata)
             };
             return if said.is_some()
                 || told_budget()
@@ -172,8 +171,8 @@ impl Oracle<'_> {
             };
         }
         let sweeps_last = self.sweeps_last();
-        // Each of them can die.
         let since = scene.store.now() - sweeps_last;
+        // A sweep that died tells nobody: what the last one told that lived still stands.
         let since = self.ledger.last_sweep().map_or(since, |lived| since.min(lived));
         if self.ledger.was_told("budget_spent", since) && self.may_be_spent(since) {
             return None;

@@ -42,7 +42,7 @@ pub struct Ledger {
     restored: BTreeMap<String, Vec<Millis>>,
     /// When what lay in an archive was last copied onto itself.
     repaired: BTreeMap<String, Millis>,
-    /// Directories that their owner deleted, and when.
+    /// Directories that their owner deleted, when, and how many keys that were.
     purposes: Vec<(String, Millis, usize)>,
     /// When restoring was last resumed.
     pub resumed_at: Millis,

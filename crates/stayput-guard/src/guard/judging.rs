@@ -7,7 +7,7 @@ use s3_documents::lifecycle::LifecycleConfiguration;
 use stayput_core::catalogue::{Referral, SnapshotId};
 use stayput_core::cause::WhyUnknown;
 use stayput_core::ha::is_in_result_store;
-use stayput_core::layout::{Place, is_job_id};
+use stayput_core::layout::{Place, job_ids};
 use stayput_core::loss::Loss;
 use stayput_core::report::finding::FindingCode;
 use stayput_core::sinks::can_be_tail;
@@ -20,9 +20,11 @@ use super::{
     PortError, Prepared, Reading, RootKind, Survey, Timestamp, Verdict, leave_without_a_look,
 };
 use crate::inspect::Inspected;
+use replicated::Replicated;
 
 mod archived;
 mod looking;
+mod replicated;
 mod returning;
 
 /// The cause of a key that `orphans` hid though a snapshot names it.
@@ -45,6 +47,7 @@ pub(super) struct Bench<'g, R, J, H> {
     pub(super) untouched: Loss,
     /// Spares that a sweep found broken by rules alone; none at events, which leave spares be.
     pub(super) mendable: BTreeSet<ObjectLocation>,
+    replicated: Replicated,
 }
 
 /// A verdict with what carrying it out and telling people needs.
@@ -150,6 +153,7 @@ where
             switches_unread: prepared.switches_unread.clone(),
             untouched: Loss::none(),
             mendable: BTreeSet::new(),
+            replicated: Replicated::default(),
         }
     }
 
@@ -293,8 +297,7 @@ where
     fn jobs_of(&self, location: &ObjectLocation) -> Vec<JobDirectory> {
         let root = self.eyes.mandate.roots.find(location);
         if let Some((_, plain)) = root.filter(|(root, _)| root.kind == RootKind::Dstl) {
-            let ids = plain.split('/').filter(|name| is_job_id(name));
-            return ids
+            return job_ids(&plain)
                 .flat_map(|id| self.survey.known_directories_of_job(id))
                 .collect();
         }

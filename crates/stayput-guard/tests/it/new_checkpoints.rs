@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use s3_model::{Content, Fault, Object};
 use stayput_core::report::finding::FindingCode;
-use stayput_core::verdict::LaterReason;
+use stayput_core::verdict::{LaterReason, Outcome, Verdict};
 use stayput_guard::batch::{Answer, BatchReport, Message};
 use stayput_guard::port::PortErrorKind;
 
@@ -182,6 +182,37 @@ async fn in_a_replica_a_file_that_may_be_on_its_way_is_waited_for_and_what_doesn
         assert_eq!(codes(&report), told, "the file comes: {comes}");
         assert_eq!(report.answers[0].1, Answer::Done);
     }
+}
+
+#[tokio::test]
+async fn however_many_files_are_on_their_way_it_is_asked_once_whether_metadata_is_a_replica() {
+    let lab = Lab::new();
+    let completed = complete_with(&lab, 10, NEW);
+    let (key, shared) = (metadata_key(10), lab.shared_of_head());
+    assert!(shared.len() > 3, "{shared:?}");
+    for file in &shared {
+        assert!(lab.bucket.delete_version(file, &lab.newest_data(file)));
+    }
+    assert!(
+        lab.bucket
+            .edit(&key, &lab.newest_data(&key), |o| o.replica = true)
+    );
+    lab.model.take_calls();
+    let report = lab.guard().handle(&[completed]).await;
+    let waits =
+        |v: &&Verdict| matches!(&v.outcome, Outcome::Later { why, .. } if *why == LaterReason::OnItsWay);
+    let waiting = report
+        .verdicts
+        .iter()
+        .map(|acted| &acted.verdict)
+        .filter(waits)
+        .count();
+    assert!(waiting > 3, "{:?}", outcomes(&report));
+    let calls = lab.model.calls();
+    let asked = calls
+        .iter()
+        .filter(|c| c.operation == "HeadObject" && c.key == key);
+    assert_eq!(asked.count(), 1);
 }
 
 #[tokio::test]

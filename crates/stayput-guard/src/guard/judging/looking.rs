@@ -23,9 +23,6 @@ use crate::survey::first_written;
 /// A rule that would take a copy within this is worth a finding before the first copy.
 pub(super) const COPIES_MUST_LIVE: std::time::Duration = std::time::Duration::from_secs(7 * 86_400);
 
-/// What S3 replicates comes within a quarter of an hour where its Replication Time Control is on, and nearly always within an hour without.
-const REPLICATED_WITHIN: std::time::Duration = std::time::Duration::from_secs(3600);
-
 impl<R, J, H> Bench<'_, R, J, H>
 where
     R: Reading + Sync,
@@ -163,7 +160,7 @@ where
             && !matches!(verdict.outcome, Outcome::Leave(_))
             && let Some(metadata) = &verdict.decided_by
         {
-            look.sources.on_its_way_until = self.replicated_until(metadata).await?;
+            look.sources.on_its_way_until = self.replicated.until(&self.eyes, metadata).await?;
             verdict = judge(&deletion, &evidence, &look, &policy, self.eyes.now);
         }
         // Whatever it is that nobody can read there, the new run would meet it.
@@ -244,23 +241,6 @@ where
             why_unknown: (notice.why_unknown.clone()).unwrap_or(WhyUnknown::NoMessage),
             ..Judged::from(verdict)
         })
-    }
-
-    /// Until when the files of a `_metadata` that S3 replicated may be on the way; `None`: it was written here.
-    async fn replicated_until(&self, metadata: &ObjectLocation) -> Result<Option<Timestamp>, PortError> {
-        let history = self.eyes.history(metadata).await?;
-        let Some(newest) = history.data_versions().next() else {
-            return Ok(None);
-        };
-        let until = newest.last_modified.plus(REPLICATED_WITHIN);
-        if until <= self.eyes.now {
-            return Ok(None);
-        }
-        match self.eyes.reading.head(metadata, Some(&newest.id)).await {
-            Ok(head) => Ok(head.replica.then_some(until)),
-            Err(e) if e.is_transient() => Err(e),
-            Err(_) => Ok(None),
-        }
     }
 
     fn note_restarted_ids(&self, facts: &[ReferrerFacts], verdict: &mut Verdict) {
