@@ -36,9 +36,44 @@ stayput-sim --kept [--trace NAME [--html FILE]]
 /// So many restores that nobody needs are shown.
 const MOST_SHOWN: usize = 300;
 
+/// What a word may be, and how many others belong to it at the most.
+const OPTIONS: [(&str, usize); 17] = [
+    ("--seeds", 1),
+    ("--from", 1),
+    ("--for", 1),
+    ("--at-most", 1),
+    ("--long", 0),
+    ("--on-trial", 0),
+    ("--replicated", 0),
+    ("--threads", 1),
+    ("--seed", 1),
+    ("--trace", 1),
+    ("--html", 1),
+    ("--shrink", 0),
+    ("--keep", 2),
+    ("--plant", 1),
+    ("--mutants", 0),
+    ("--only", 1),
+    ("--kept", 0),
+];
+
 struct Words(Vec<String>);
 
 impl Words {
+    /// A word that nothing asks for would play another world than was meant, and say that it holds.
+    fn all_known(&self) -> Result<(), String> {
+        let mut belong = 0;
+        for word in &self.0 {
+            let option = OPTIONS.iter().find(|(name, _)| name == word);
+            match option {
+                Some((_, others)) => belong = *others,
+                None if belong > 0 && !word.starts_with("--") => belong -= 1,
+                None => return Err(format!("{word:?} is nothing that it knows")),
+            }
+        }
+        Ok(())
+    }
+
     fn has(&self, name: &str) -> bool {
         self.0.iter().any(|w| w == name)
     }
@@ -73,6 +108,7 @@ fn main() -> ExitCode {
 }
 
 fn run(words: &Words) -> Result<bool, String> {
+    words.all_known()?;
     let which = Histories {
         length: if words.has("--long") {
             Length::Years
