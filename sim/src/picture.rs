@@ -75,9 +75,10 @@ fn order(lane: Lane) -> (u8, usize) {
         Lane::Job(n) => (0, n),
         Lane::Rules => (1, 0),
         Lane::People => (2, 0),
-        Lane::Bucket => (3, 0),
-        Lane::Guard => (4, 0),
-        Lane::Oracle => (5, 0),
+        Lane::Replication => (3, 0),
+        Lane::Bucket => (4, 0),
+        Lane::Guard => (5, 0),
+        Lane::Oracle => (6, 0),
     }
 }
 

@@ -16,6 +16,8 @@ pub enum Lane {
     Rules,
     /// People and scripts.
     People,
+    /// What replicates another bucket to this one.
+    Replication,
     /// The function.
     Guard,
     /// Who judges it.
@@ -29,6 +31,7 @@ impl fmt::Display for Lane {
             Self::Job(n) => write!(f, "job {n}"),
             Self::Rules => f.write_str("rules"),
             Self::People => f.write_str("people"),
+            Self::Replication => f.write_str("comes"),
             Self::Guard => f.write_str("guard"),
             Self::Oracle => f.write_str("oracle"),
         }

@@ -96,9 +96,9 @@ impl Run<'_> {
         } else {
             self.happened("markers that came by replication");
         }
-        self.note(Lane::Bucket, || {
+        self.note(Lane::Replication, || {
             let what = if is_data { "data" } else { "a marker" };
-            format!("{what} of {key} comes by replication")
+            format!("{what} of {key}")
         });
     }
 }
